@@ -11,7 +11,7 @@ from statistics import mean
 
 from custext_sql import Sanitizer, build_mapping
 from custext_sql.experiments import attack_context, evaluate_utility
-from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.experiments.texts import read_sentence_polarity
 from custext_sql.store.building import load_starter
 
 SEEDS = 3

@@ -2,14 +2,14 @@
 
 import tempfile
 import time
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
 from benchmarks.measuring import peak_megabytes
 from benchmarks.sanitizing import read_corpora
 from custext_sql import build_mapping, load_embeddings
-from custext_sql.experiments.attacks.context_attack import ContextCounts, count_context_guesses, learn_bigrams
-from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel
+from custext_sql.experiments.context_attack import Alphabet, BigramModel, count_context_guesses, learn_bigrams
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.text.columns import TextColumn, open_column
 
@@ -32,30 +32,31 @@ def main() -> None:
 
 def attack(under_test: MappingUnderTest, attacked: TextColumn, public: TextColumn, *, plus: bool) -> None:
     """Attack at each eps, and print how it went."""
-    mechanism = under_test.open("custext+" if plus else "custext")
-    assert mechanism.replacer is not None
-    alphabet = Alphabet(under_test.mapping, mechanism.replacer, plus=plus)
+    name = "custext+" if plus else "custext"
+    replacer = under_test.open(name)
+    alphabet = Alphabet(under_test.mapping, replacer, plus=plus)
     models: list[BigramModel] = []
     started = time.perf_counter()
     megabytes = peak_megabytes(lambda: models.append(learn_bigrams(alphabet, public)))
     seconds = time.perf_counter() - started
-    print(f"  K = {under_test.mapping.info.k}, {mechanism.name}: model learned in {seconds:.1f} s, {megabytes:.0f} MB")
-    found: list[ContextCounts] = []
+    print(f"  K = {under_test.mapping.info.k}, {name}: model learned in {seconds:.1f} s, {megabytes:.0f} MB")
+    found: list[Counter[str]] = []
 
     def count(epsilon: float) -> None:
-        found.append(count_context_guesses(models[0], mechanism, attacked, epsilon, 0))
+        found.append(count_context_guesses(models[0], replacer.mechanism, attacked, epsilon, 0))
 
     for epsilon in EPSILONS:
         started = time.perf_counter()
         megabytes = peak_megabytes(partial(count, epsilon))
         seconds = time.perf_counter() - started
         counts = found[-1]
+        words, replaced = counts["words"], counts["replaced"]
         print(
-            f"    eps = {epsilon:g}: {counts.success:.4f} of {counts.replaced:,} replaced words guessed, "
-            f"{counts.guessed_singly / counts.replaced:.4f} without context, "
-            f"{counts.texts_guessed:.4f} of texts entirely"
+            f"    eps = {epsilon:g}: {counts['guessed'] / replaced:.4f} of {replaced:,} replaced words guessed, "
+            f"{counts['guessed_singly'] / replaced:.4f} without context, "
+            f"{counts['texts_complete'] / counts['texts']:.4f} of texts entirely"
         )
         print(
-            f"      {counts.words:,} words in {seconds:.1f} s, 100,000 words in {seconds / counts.words * 1e5:.1f} s "
-            f"(limit: {LIMIT:.0f} s), {counts.words / seconds:,.0f} words/s, {megabytes:.0f} MB"
+            f"      {words:,} words in {seconds:.1f} s, 100,000 words in {seconds / words * 1e5:.1f} s "
+            f"(limit: {LIMIT:.0f} s), {words / seconds:,.0f} words/s, {megabytes:.0f} MB"
         )

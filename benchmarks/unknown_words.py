@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from custext_sql.kinds import Kind
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import find_words
+from custext_sql.sanitizer.words import Vocabulary, find_words
 from custext_sql.text.encoded_text import EncodedText, join_texts
 from custext_sql.text.word_boundaries import are_words, fold_word
 from custext_sql.vectors.starter import FIRST_WORDS, open_starter

@@ -16,66 +16,56 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from custext_sql.errors import CusTextError as CusTextError
-    from custext_sql.files.file_releases import sanitize_file as sanitize_file
-    from custext_sql.files.inputs.texts import DataFiles as DataFiles
-    from custext_sql.files.inputs.texts import DataTable as DataTable
-    from custext_sql.files.preview.comparison import compare_texts as compare_texts
-    from custext_sql.files.preview.leaks import find_leaks as find_leaks
-    from custext_sql.files.table_releases import sanitize_table as sanitize_table
-    from custext_sql.kinds import Kind as Kind
-    from custext_sql.ledger.corrections import settle_release as settle_release
-    from custext_sql.ledger.corrections import strike_release as strike_release
-    from custext_sql.ledger.dataset import Dataset as Dataset
-    from custext_sql.ledger.overview import read_ledger as read_ledger
-    from custext_sql.mapping.mapping import Mapping as Mapping
-    from custext_sql.sanitizer.policy import Policy as Policy
-    from custext_sql.sanitizer.receipt import Receipt as Receipt
-    from custext_sql.sanitizer.sanitizer import Sanitizer as Sanitizer
-    from custext_sql.sanitizer.settings import make_key as make_key
-    from custext_sql.sql.functions import connect as connect
-    from custext_sql.sql.functions import register as register
-    from custext_sql.store.auditing import audit as audit
-    from custext_sql.store.contents import add_stopwords as add_stopwords
-    from custext_sql.store.contents import build_mapping as build_mapping
-    from custext_sql.store.contents import drop_embedding as drop_embedding
-    from custext_sql.store.contents import drop_mapping as drop_mapping
-    from custext_sql.store.contents import list_mappings as list_mappings
-    from custext_sql.store.contents import load_embeddings as load_embeddings
-    from custext_sql.store.contents import load_mapping as load_mapping
-    from custext_sql.store.contents import use_mapping as use_mapping
+    from custext_sql.errors import CusTextError
+    from custext_sql.files.inputs.texts import DataFiles, DataTable
+    from custext_sql.files.preview.comparison import compare_texts
+    from custext_sql.files.preview.leaks import find_leaks
+    from custext_sql.files.releases import sanitize_file, sanitize_table
+    from custext_sql.kinds import Kind
+    from custext_sql.ledger.dataset import Dataset
+    from custext_sql.ledger.ledger import read_ledger, settle_release, strike_release
+    from custext_sql.mapping.mapping import Mapping
+    from custext_sql.sanitizer.policy import Policy
+    from custext_sql.sanitizer.receipt import Receipt
+    from custext_sql.sanitizer.sanitizer import Sanitizer
+    from custext_sql.sanitizer.settings import make_key
+    from custext_sql.sql.functions import connect, register
+    from custext_sql.store.auditing import audit
+    from custext_sql.store.contents import (
+        add_stopwords,
+        build_mapping,
+        drop_embedding,
+        drop_mapping,
+        list_mappings,
+        load_embeddings,
+        load_mapping,
+        use_mapping,
+    )
 
-_HOME = {
-    "connect": "sql.functions",
-    "register": "sql.functions",
-    "Sanitizer": "sanitizer.sanitizer",
-    "load_embeddings": "store.contents",
-    "build_mapping": "store.contents",
-    "load_mapping": "store.contents",
-    "list_mappings": "store.contents",
-    "use_mapping": "store.contents",
-    "drop_mapping": "store.contents",
-    "drop_embedding": "store.contents",
-    "add_stopwords": "store.contents",
-    "audit": "store.auditing",
-    "sanitize_file": "files.file_releases",
-    "sanitize_table": "files.table_releases",
-    "DataFiles": "files.inputs.texts",
-    "DataTable": "files.inputs.texts",
-    "find_leaks": "files.preview.leaks",
-    "compare_texts": "files.preview.comparison",
-    "Dataset": "ledger.dataset",
-    "make_key": "sanitizer.settings",
-    "read_ledger": "ledger.overview",
-    "settle_release": "ledger.corrections",
-    "strike_release": "ledger.corrections",
-    "Policy": "sanitizer.policy",
-    "Receipt": "sanitizer.receipt",
-    "Kind": "kinds",
-    "Mapping": "mapping.mapping",
-    "CusTextError": "errors",
+__all__ = ["CusTextError", "DataFiles", "DataTable", "Dataset", "Kind", "Mapping", "Policy", "Receipt", "Sanitizer"]
+__all__ += ["add_stopwords", "audit", "build_mapping", "compare_texts", "connect", "drop_embedding", "drop_mapping"]
+__all__ += ["find_leaks", "list_mappings", "load_embeddings", "load_mapping", "make_key", "read_ledger", "register"]
+__all__ += ["sanitize_file", "sanitize_table", "settle_release", "strike_release", "use_mapping"]
+_NAMES = {
+    "errors": "CusTextError",
+    "files.inputs.texts": "DataFiles DataTable",
+    "files.preview.comparison": "compare_texts",
+    "files.preview.leaks": "find_leaks",
+    "files.releases": "sanitize_file sanitize_table",
+    "kinds": "Kind",
+    "ledger.dataset": "Dataset",
+    "ledger.ledger": "read_ledger settle_release strike_release",
+    "mapping.mapping": "Mapping",
+    "sanitizer.policy": "Policy",
+    "sanitizer.receipt": "Receipt",
+    "sanitizer.sanitizer": "Sanitizer",
+    "sanitizer.settings": "make_key",
+    "sql.functions": "connect register",
+    "store.auditing": "audit",
+    "store.contents": "add_stopwords build_mapping drop_embedding drop_mapping list_mappings load_embeddings "
+    "load_mapping use_mapping",
 }
-__all__ = sorted(_HOME)
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -98,18 +98,15 @@ _WORDS = (
     r'"NULL"|NULL',
 )
 PLAIN_TYPE = rf"(?:{'|'.join(_WORDS)})(?:\[\d{{0,6}}\])*(?![\w(\[])"
-_PLAIN = re.compile(PLAIN_TYPE)
-_NESTED = re.compile(r"(?:STRUCT|TUPLE|MAP|UNION|ENUM)(?=\()")  # the parentheses may contain data
 
 
 def tell_type(kind: str) -> str:
     """Return a description of a DuckDB type without data: its name, or its outermost word, or "another type"."""
-    if _PLAIN.fullmatch(kind):
+    if re.fullmatch(PLAIN_TYPE, kind):
         return kind.replace('"', "")
-    nested = _NESTED.match(kind)
-    if nested is None:
-        return "another type"
-    return f"a list of {nested[0]}" if kind.endswith("]") else nested[0]
+    if nested := re.match(r"(?:STRUCT|TUPLE|MAP|UNION|ENUM)(?=\()", kind):  # the parentheses may contain data
+        return f"a list of {nested[0]}" if kind.endswith("]") else nested[0]
+    return "another type"
 
 
 def are_plain(kinds: str) -> bool:

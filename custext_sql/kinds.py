@@ -36,8 +36,7 @@ class Kind(IntEnum):
 
     def find_in(self, kinds: "Kinds") -> "Flags":
         """Return which words are of this kind."""
-        # compared with the enum member itself, NumPy would widen the array
-        found: Flags = kinds == self.value
+        found: Flags = kinds == self.value  # compared with the enum member itself, NumPy would widen the array
         return found
 
 
@@ -76,44 +75,33 @@ class Treatment:
 class KindEntry:
     """One kind of word in the table.
 
-    label, labels: for one such word, and for several. about: a sentence for people. mark: its color on pages and in
-    terminals: green, gray, yellow, orange, red or purple. weight: of several kinds in one token, the heaviest is shown.
+    label, labels: for one such word, and for several. mark: its color on pages and in terminals: green, gray, yellow,
+    orange, red or purple. weight: of several kinds in one token, the heaviest is shown. about: a sentence for people.
     treatments: what becomes of it; one for each choice of the policy, if `setting` names a field of `Policy`.
     """
 
     label: str
     labels: str
-    about: str
     mark: str
     weight: int
+    about: str
     treatments: tuple[Treatment, ...]
     setting: str | None = None
 
 
 KINDS = {  # in the order in which they are shown
     Kind.REPLACED: KindEntry(
-        label="replaced",
-        labels="replaced",
-        about="Drawn from the words of its group.",
-        mark="green",
-        weight=3,
-        treatments=(Treatment("replaced", Fate.REPLACED, "a word of its group"),),
+        *("replaced", "replaced", "green", 3, "Drawn from the words of its group."),
+        (Treatment("replaced", Fate.REPLACED, "a word of its group"),),
     ),
     Kind.STOPWORD: KindEntry(
-        label="stopword kept",
-        labels="stopwords kept",
-        about="Kept, because stopwords are kept (plus).",
-        mark="gray",
-        weight=2,
-        treatments=(Treatment("stopwords", Fate.KEPT),),
+        *("stopword kept", "stopwords kept", "gray", 2, "Kept, because stopwords are kept (plus)."),
+        (Treatment("stopwords", Fate.KEPT),),
     ),
     Kind.UNKNOWN: KindEntry(
-        label="unknown word",
-        labels="unknown words",
-        about="Not in the vocabulary, so it has no group. The policy decides what becomes of it.",
-        mark="red",
-        weight=6,
-        treatments=(
+        *("unknown word", "unknown words", "red", 6),
+        "Not in the vocabulary, so it has no group. The policy decides what becomes of it.",
+        (
             Treatment("unknown_kept", Fate.EXPOSED, choice="keep", suffix=" kept"),
             Treatment("unknown_masked", Fate.MASKED, UNKNOWN_MASK, choice="mask", suffix=" masked"),
             Treatment("unknown_random", Fate.ALTERED, "a random word", choice="random", suffix=" replaced at random"),
@@ -121,12 +109,9 @@ KINDS = {  # in the order in which they are shown
         setting="unknown",
     ),
     Kind.NUMBER: KindEntry(
-        label="number",
-        labels="numbers",
-        about="A number outside the vocabulary. The policy decides what becomes of it.",
-        mark="yellow",
-        weight=4,
-        treatments=(
+        *("number", "numbers", "yellow", 4),
+        "A number outside the vocabulary. The policy decides what becomes of it.",
+        (
             Treatment("numbers", Fate.EXPOSED, choice="keep"),
             Treatment("numbers", Fate.MASKED, NUMBER_MASK, choice="mask"),
             Treatment("numbers", Fate.ALTERED, "random digits", choice="shape"),
@@ -134,36 +119,23 @@ KINDS = {  # in the order in which they are shown
         setting="numbers",
     ),
     Kind.ENDING: KindEntry(
-        label="ending kept",
-        labels="endings kept",
-        about="An English ending such as 's, which is kept.",
-        mark="gray",
-        weight=1,
-        treatments=(Treatment("endings", Fate.KEPT),),
+        *("ending kept", "endings kept", "gray", 1, "An English ending such as 's, which is kept."),
+        (Treatment("endings", Fate.KEPT),),
     ),
     Kind.KEPT: KindEntry(
-        label="other word kept",
-        labels="other words kept",
-        about="Kept, because it is on a list of public words, or was not selected as sensitive.",
-        mark="purple",
-        weight=0,
-        treatments=(Treatment("kept", Fate.KEPT),),
+        *("other word kept", "other words kept", "purple", 0),
+        "Kept, because it is on a list of public words, or was not selected as sensitive.",
+        (Treatment("kept", Fate.KEPT),),
     ),
     Kind.UNIT: KindEntry(
-        label="unit masked",
-        labels="units masked",
-        about="An e-mail address, a phone number, a date or the like, masked as a whole.",
-        mark="orange",
-        weight=7,
-        treatments=(Treatment("units", Fate.MASKED, "its type, such as <email>"),),
+        *("unit masked", "units masked", "orange", 7),
+        "An e-mail address, a phone number, a date or the like, masked as a whole.",
+        (Treatment("units", Fate.MASKED, "its type, such as <email>"),),
     ),
     Kind.ALONE: KindEntry(
-        label="word alone in its group masked",
-        labels="words alone in their groups masked",
-        about="No other word of its group would be replaced, so nothing would hide it.",
-        mark="red",
-        weight=5,
-        treatments=(Treatment("alone_masked", Fate.MASKED, UNKNOWN_MASK),),
+        *("word alone in its group masked", "words alone in their groups masked", "red", 5),
+        "No other word of its group would be replaced, so nothing would hide it.",
+        (Treatment("alone_masked", Fate.MASKED, UNKNOWN_MASK),),
     ),
 }
 COUNTS = tuple(dict.fromkeys(one.name for entry in KINDS.values() for one in entry.treatments))  # names of all counts
@@ -200,8 +172,5 @@ def spread_counts(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record with each count in the place of `counts`."""
     found: dict[str, Any] = {}
     for name, value in values.items():
-        if name == "counts":
-            found |= dict.fromkeys(COUNTS) if value is None else value
-        else:
-            found[name] = value
+        found |= {name: value} if name != "counts" else dict.fromkeys(COUNTS) if value is None else value
     return found

@@ -52,9 +52,9 @@ def check_at_least(number: int, least: int, parameter: str) -> int:
 
 
 def check_limit(number: float | None, option: str, name: str, *, or_zero: bool = False) -> None:
-    """Raise SettingError unless the number is finite and greater than 0. None means no limit and is accepted.
+    """Raise SettingError unless the number is finite and greater than 0, or None, or (or_zero) 0.
 
-    option, name: what the number is called on the command line and in Python. or_zero: accept 0 too.
+    option, name: what the number is called on the command line and in Python.
     """
     if number is None:
         return
@@ -72,19 +72,14 @@ def count_of(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def find_closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the known name that is most similar to this one, or None if none is similar enough.
-
-    cutoff: the least similarity, from 0 to 1, by the ratio of difflib.
-    """
+    """Return the known name that is most similar to this one, if one is. cutoff: the least ratio of difflib."""
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
 
 
 def suggest(name: str, known: Iterable[str], plural: str = "expected one of", *, quoted: bool = False) -> str:
-    """Return the second half of a message about a name that does not exist, such as "did you mean 'starter'?".
+    """Return a hint for a name that does not exist: "did you mean 'starter'?" or "mappings: large, starter".
 
-    known: the names that exist. If none of them is similar, the result lists them, up to 40, in alphabetical order
-    after plural, a noun such as "mappings": "mappings: large, starter". If there are none, it says so.
-    quoted: quote each of them, because these names may contain commas.
+    plural: the noun before a list of the known names. quoted: quote them, because they may contain commas.
     """
     names = sorted(known)
     if not names:

@@ -10,7 +10,7 @@ import spacy
 
 from benchmarks.better_text import read_sentences
 from custext_sql.cli import main as custext
-from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.experiments.texts import read_sentence_polarity
 from custext_sql.playground.serving import open_server
 from custext_sql.store.building import load_starter
 from spacy_plugin.rendering import render

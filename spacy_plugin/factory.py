@@ -1,13 +1,13 @@
 """What every pipeline of an environment imports: the factory `custext`, and attributes such as `doc._.custext`.
 
-SpaCy loads this module even for pipelines that do not use the component. So it stays light; the rest is imported when
-the component is added.
+SpaCy loads this module even for pipelines without the component, so it stays light.
 
-The results of a Doc are in one entry of `doc.user_data`, in types that spaCy can serialize, so that they travel with
-the Doc to other processes and to files. On a new Doc, which may be released, that entry is a constant. Counts and kinds
-would reveal something about the original: for a text of one word, whether the word has changed.
+The results of a Doc are in one entry of `doc.user_data`, in types that spaCy can serialize. On a new Doc, which may be
+released, that entry is a constant. Counts and kinds would reveal something about the original: for a text of one word,
+whether the word has changed.
 """
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from spacy.attrs import ORTH
@@ -48,10 +48,9 @@ def make_custext(
     dataset: Any = None,
     ledger: Any = None,
 ) -> "CusText":
-    """Return the component for a pipeline, made from its config. Raise CusTextError if the config is invalid.
+    """Return the component for a pipeline, made from its config; see `spacy_plugin.component.CusText`.
 
-    See `spacy_plugin.component.CusText` for the settings, all of which are optional. The component checks the values
-    itself: spaCy's own messages about types print the whole config.
+    The component checks the types itself: spaCy's own messages about them print the whole config.
     """
     settings = locals()  # all arguments
     from spacy_plugin.component import CusText
@@ -82,13 +81,7 @@ def is_replaced(doc: Doc) -> bool:
     return bool(doc.user_data.get(KEY) == REPLACED)  # type: ignore[call-overload]
 
 
-def find_joined(doc: Doc) -> list[bool]:
-    """Return for each token of an annotated Doc whether it begins within a word that began in an earlier token."""
-    found = _find(doc) or {}
-    return [flag != 0 for flag in found.get("joined", bytes(len(doc)))]
-
-
-def _find(doc: Doc, token: Token | None = None) -> dict[str, Any] | None:
+def find_results(doc: Doc, token: Token | None = None) -> dict[str, Any] | None:
     """Return the results stored on an annotated Doc, else None. Raise CusTextError if its tokens have changed since.
 
     token: the only one to look at, because looking at all of them for each would take long.
@@ -113,7 +106,7 @@ def _get_text(doc: Doc) -> str | None:
     """Return the sanitized text; None if the Doc has not been through the component."""
     if is_replaced(doc):
         return doc.text
-    found = _find(doc)
+    found = find_results(doc)
     return None if found is None else found["text"].decode()
 
 
@@ -121,19 +114,15 @@ def _get_receipt(doc: Doc) -> "Receipt | None":
     """Return the receipt of the Doc; None on a new Doc, which only the component's own receipt counts."""
     from custext_sql import Receipt
 
-    found = _find(doc)
+    found = find_results(doc)
     return None if found is None else Receipt(**{**found["receipt"], "budgets": tuple(found["receipt"]["budgets"])})
 
 
 def _get_replacement(token: Token) -> str | None:
-    """Return the replacement of the token; the token itself if it was kept, and on a new Doc.
-
-    If a word or unit spans several tokens, its output is the replacement of the first; that of the others is empty,
-    or what follows the word.
-    """
+    """Return the replacement of the token, which for a word of several tokens is at the first; itself on a new Doc."""
     if is_replaced(token.doc):
         return token.text
-    found = _find(token.doc, token)
+    found = find_results(token.doc, token)
     if found is None:
         return None
     start, end = (int.from_bytes(found[bound][4 * token.i : 4 * token.i + 4], "little") for bound in ("starts", "ends"))
@@ -141,12 +130,11 @@ def _get_replacement(token: Token) -> str | None:
 
 
 def _get_kind(token: Token) -> str | None:
-    """Return the kind of the token: replaced, stopword, unknown, number, ending, kept, alone or unit.
+    """Return the kind of the token, such as "replaced": of several words, the heaviest one in `custext_sql.kinds`.
 
-    A token of several words, or parts of words, has the first kind that occurs among unit, unknown, alone, number,
-    replaced, stopword and ending. None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
+    None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
     """
-    found = _find(token.doc, token)
+    found = find_results(token.doc, token)
     return None if found is None else Kind(found["kinds"][token.i]).name.lower()
 
 
@@ -160,21 +148,16 @@ _ATTRIBUTES: tuple[tuple[type[Doc] | type[Token], str, dict[str, Any]], ...] = (
 
 
 def register_attributes() -> None:
-    """Register the extension attributes that do not exist yet."""
+    """Register the extension attributes. Raise CusTextError if other code has registered some of the same names."""
     for owner, name, options in _ATTRIBUTES:
         if not owner.has_extension(name):
             owner.set_extension(name, **options)
-
-
-def check_attributes() -> None:
-    """Raise CusTextError if other code has registered attributes with the same names."""
-    register_attributes()
-    for owner, name, options in _ATTRIBUTES:
-        if owner.get_extension(name)[2] is not options.get("getter"):
+        elif owner.get_extension(name)[2] is not options.get("getter"):
             raise CusTextError(
                 f"{owner.__name__} already has an extension attribute {name!r} from other code; give that one another "
                 f'name, or remove it with {owner.__name__}.remove_extension("{name}")'
             )
 
 
-register_attributes()
+with suppress(CusTextError):  # the component reports it; other pipelines import this module too
+    register_attributes()

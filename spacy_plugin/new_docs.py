@@ -13,6 +13,7 @@ from spacy.vocab import Vocab
 
 from custext_sql import CusTextError, Policy
 from custext_sql.errors import SettingError
+from custext_sql.parameters import check_type
 from spacy_plugin.factory import KEY, RECORD_KEY, REPLACED
 
 Tokenizer = Callable[[str], Doc]
@@ -52,8 +53,7 @@ _MASKS = re.compile("|".join(map(re.escape, _STAND_INS)))
 class NewText:
     """The new text of a Doc in UTF-8, with the kind of each original token and, in bytes, where its replacement is.
 
-    If a word or unit spans several tokens, its output is the replacement of the first. begins: the start of each
-    replacement, or of that output, for tokens that begin within such a word.
+    begins: the same as starts, but where a word or unit spans several tokens, the start of its output for all of them.
     """
 
     content: bytes
@@ -71,14 +71,11 @@ class NewText:
 
 def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
     """Return what to carry: the default for None; "tokens" is added if an entry belongs to tokens."""
-    if isinstance(carry, str):
-        raise SettingError(f'carry must be a list, as in ["{carry}"]; found str')
-    if not isinstance(carry, Iterable | None):
+    if isinstance(carry, str) or not isinstance(carry, Iterable | None):
         raise SettingError(f'carry must be a list, as in ["pos"]; found {type(carry).__name__}')
     chosen = list(DEFAULT if carry is None else carry)
     for name in chosen:
-        if not isinstance(name, str):
-            raise SettingError(f"carry must be a list of names; found {type(name).__name__}")
+        check_type(name, str, "carry must be a list of names")
         if name not in CARRIED:
             raise SettingError(f"carry: {name!r} cannot be carried; possible entries: {', '.join(CARRIED)}")
     return frozenset(chosen) | ({"tokens"} if _OF_TOKENS.intersection(chosen) else set())
@@ -127,10 +124,7 @@ class Alignment:
         return int(self.firsts[start]), int(self.lasts[end - 1])
 
     def move_sentences(self, starts: Places) -> Places:
-        """Return for each new token whether it begins a sentence: 1 if it does, -1 if not, 0 if unknown.
-
-        A sentence that begins within a word or unit becomes part of the one before.
-        """
+        """Return for each new token whether it begins a sentence outside a unit: 1 for yes, -1 for no, 0: unknown."""
         moved = np.full(len(self.origins), -1 if starts.all() else 0)
         for value in (-1, 1):
             places = self.firsts[(starts == value) & ~self.joined]
@@ -138,10 +132,7 @@ class Alignment:
         return moved
 
     def find_highest(self, heads: Places) -> Places:
-        """Return for each new token the original one that is nearest to the root of its sentence, else the first.
-
-        heads: of the original tokens. The new tokens are then a tree too: the head of each is nearer to a root.
-        """
+        """Return for each new token its original one nearest to a root, or the first; their heads are a tree."""
         above, depth = heads, (heads != np.arange(len(heads))).astype(np.int64)
         for _ in range(len(heads).bit_length()):  # each step doubles the distance to `above`
             above, depth = above[above], depth + depth[above]
@@ -149,10 +140,7 @@ class Alignment:
         return in_order[self.origins]
 
     def move_entities(self, tags: Places, labels: Places) -> tuple[Places, Places, Places]:
-        """Return ENT_IOB and ENT_TYPE of the new tokens, and the original tokens that these were taken from.
-
-        If two entities share a token, the first one gets it.
-        """
+        """Return ENT_IOB and ENT_TYPE of the new tokens, and their original tokens. Of two, the first entity counts."""
         moved = np.where((tags == _INSIDE) | (tags == _BEGIN), _OUTSIDE, tags)[self.origins]
         moved_labels, sources = np.zeros_like(labels, shape=len(moved)), self.origins.copy()
         begins = np.flatnonzero(tags == _BEGIN)
@@ -175,8 +163,7 @@ def write_doc(
 ) -> Doc:
     """Return a Doc with the new text and, from the original Doc, what is carried and nothing else.
 
-    Every mask is within one token. tokenizer: splits the new text, unless tokens are carried. finds_sentences: whether
-    a component before this one finds sentences.
+    tokenizer: splits the new text, unless tokens are carried. finds_sentences: whether a component before does.
     """
     if tokenizer is None:
         new, alignment = _merge_tokens(doc, text), Alignment.by_words(text)
@@ -188,8 +175,7 @@ def write_doc(
         if not (doc.to_array("SENT_START")[1:].any() if len(doc) > 1 else finds_sentences):
             carry -= {"sentences"}
     _move_attributes(doc, new, carry, alignment)
-    if "cats" in carry:
-        new.cats = dict(doc.cats)
+    new.cats = dict(doc.cats) if "cats" in carry else {}
     if "spans" in carry:
         for key, group in doc.spans.items():
             new.spans[key] = [
@@ -214,11 +200,7 @@ def _merge_tokens(doc: Doc, text: NewText) -> Doc:
 
 
 def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment) -> None:
-    """Set the carried attributes of the new tokens.
-
-    A word of several tokens has the attributes of the one that is highest in the parse, or else the first, with its
-    head; but it begins a sentence if its first token does, and it is in the first entity that has a part of it.
-    """
+    """Set the carried attributes of the new tokens; of several tokens, those of the highest in the parse."""
     names = carry
     if not doc.has_annotation("ENT_IOB"):
         names -= {"entities"}
@@ -244,10 +226,9 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
 
 
 def _move_user_data(doc: Doc, new: Doc, alignment: Alignment) -> dict[Any, Any]:
-    """Return the user data for a new Doc with the same tokens, except in units and replaced words.
+    """Return the user data for a new Doc, in which tokens and spans begin and end at other characters.
 
-    The keys of spaCy contain the character offsets of tokens and spans, which differ in the new Doc. Where several
-    tokens or spans become the same one, it has the data that were stored first.
+    Where several tokens or spans become the same one, it has the data that were stored first.
     """
     tokens = [new[place] for place in alignment.firsts.tolist()]
     starts = {None: None} | {token.idx: tokens[token.i].idx for token in doc}
@@ -265,10 +246,7 @@ def _move_user_data(doc: Doc, new: Doc, alignment: Alignment) -> dict[Any, Any]:
 
 
 def _tokenize(text: str, tokenizer: Tokenizer, vocab: Vocab) -> Doc:
-    """Return a Doc of the text in which no mask is split, and each mask of a unit is a token.
-
-    Raise CusTextError if the tokenizer changes the text.
-    """
+    """Return a Doc of the text in which no mask is split, and each mask of a unit is a token."""
     plain, masks = _MASKS.subn(lambda mask: _STAND_INS[mask[0]], text)
     doc = tokenizer(plain)
     if (doc[-1].idx + len(doc[-1].text_with_ws) if len(doc) else 0) != len(text):

@@ -7,8 +7,9 @@ from spacy.tokens import Doc
 
 from custext_sql import CusTextError, Kind, Receipt
 from custext_sql.html.comparison import write_comparison
+from custext_sql.parameters import count_of
 from custext_sql.sanitizer.traced_text import Piece
-from spacy_plugin.factory import find_joined, is_replaced
+from spacy_plugin.factory import find_results, is_replaced
 
 
 def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
@@ -23,23 +24,19 @@ def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str
 
 
 def _describe(receipt: Receipt) -> str:
-    units = f", {_count(receipt.units, 'unit')} masked" if receipt.units else ""
+    units = f", {count_of(receipt.units, 'unit')} masked" if receipt.units else ""
     unchanged = "; unchanged" if receipt.texts_unchanged else ""
-    clear = f"{_count(receipt.characters_in_clear, 'character')} in the clear"
-    return f"{_count(receipt.words, 'word')}, {receipt.replaced:,} replaced{units}; {clear}{unchanged}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    clear = f"{count_of(receipt.characters_in_clear, 'character')} in the clear"
+    return f"{count_of(receipt.words, 'word')}, {receipt.replaced:,} replaced{units}; {clear}{unchanged}"
 
 
 def _read_pieces(doc: Doc) -> list[Piece]:
-    if doc._.custext is None:
-        raise CusTextError("this Doc has not been through the custext component")
     if is_replaced(doc):
         raise CusTextError('this Doc no longer has the original words; to show both, set "output": "annotate"')
+    if (results := find_results(doc)) is None:
+        raise CusTextError("this Doc has not been through the custext component")
     pieces = []
-    begins = [place for place, joined in enumerate(find_joined(doc)) if not joined]
+    begins = [place for place, joined in enumerate(results["joined"]) if not joined]
     for start, end in pairwise([*begins, len(doc)]):
         span, kind = doc[start:end], doc[start]._.custext_kind
         has_word = kind != "kept" or any(character.isalnum() for character in span.text)

@@ -1,12 +1,9 @@
 """Which tokens are replaced, at what privacy budget: choices that a config can name, and a check of their labels.
 
 `sensitive` in the component's config is one of the choices below, or your own: with `@spacy.registry.misc("NAME")`,
-register a function that returns a function. The component calls the latter with a Doc. It must return a list or array
-with one value per token: True (replace it, at the component's eps), False (keep it, in the clear), or an eps, a float.
-Its attribute `budgets` must list every eps that it can return, so that the guarantee does not depend on the text.
-
-A choice that depends on the text is itself visible in the output. Which words stayed, and how far words of a kind were
-moved, shows what the pipeline took them for.
+register a function that returns a function of a Doc. That must return a list or array with one value per token: True
+(replace it, at the component's eps), False (keep it, in the clear), or an eps, a float. Its attribute `budgets` must
+list every eps that it can return, so that the guarantee does not depend on the text.
 """
 
 import gc
@@ -15,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,10 +25,11 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from custext_sql.errors import PrivacyWarning, SettingError
-from custext_sql.parameters import suggest
-from custext_sql.text.word_boundaries import WordList
+from custext_sql.errors import CusTextError, PrivacyWarning, SettingError
+from custext_sql.parameters import check_type, suggest
+from custext_sql.text.word_boundaries import WordList, read_word_file
 
+Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Number = StrictFloat | StrictInt
 Named = list[str] | dict[str, Number]  # names, or names with an eps each
@@ -40,8 +37,6 @@ Named = list[str] | dict[str, Number]  # names, or names with an eps each
 STAYS = float("nan")  # instead of an eps, for tokens that stay unchanged: NaN is never a valid budget
 _INNER = "_'`\u00b4\u2018\u2019\u201b\u2032\uff07"  # underscores and apostrophes
 _JOINING = {"Mn", "Mc", "Me", "Cf", "Co", "Cn"}  # marks, and what policies may drop
-
-
 _SETTERS = {  # how `doc.has_annotation` calls what an attribute of tokens holds, how we do, and components that set it
     ENT_TYPE: ("ENT_IOB", "entities", "ner or entity_ruler"),
     POS: ("POS", "parts of speech", "morphologizer or attribute_ruler"),
@@ -57,7 +52,7 @@ _SET_NO_LABELS = {"doc_cleaner", "merge_entities", "merge_noun_chunks", "merge_s
 class TokenChoice:
     """A rule for which tokens are sensitive, with budgets that are known before any text is seen: here, all tokens.
 
-    keeps_stopwords: as in CusText+. listed: the only words that are drawn, if there is a list of them.
+    keeps_stopwords: as in CusText+. listed: the only words that are drawn, if there is a list.
     """
 
     keeps_stopwords: bool = False
@@ -86,11 +81,10 @@ class ByName(TokenChoice):
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
         found = np.full(len(doc), STAYS if self.others is None else self.others)
         for name, has_name in self.find_named(doc).items():
-            epsilon = self.named[name]
-            found[has_name] = usual if epsilon is None else epsilon
+            found[has_name] = usual if self.named[name] is None else self.named[name]
         return found
 
-    def find_named(self, doc: Doc) -> dict[str, npt.NDArray[np.bool_]]:
+    def find_named(self, doc: Doc) -> dict[str, Flags]:
         """Return for each name which tokens have it."""
         raise NotImplementedError
 
@@ -101,7 +95,7 @@ class ByAttribute(ByName):
 
     attribute: int
 
-    def find_named(self, doc: Doc) -> dict[str, npt.NDArray[np.bool_]]:
+    def find_named(self, doc: Doc) -> dict[str, Flags]:
         annotation, what, setters = _SETTERS[self.attribute]
         if len(doc) and not doc.has_annotation(annotation):  # all tokens would stay in the clear
             raise SettingError(
@@ -118,7 +112,7 @@ class ByWord(ByName):
 
     words: WordList
 
-    def find_named(self, doc: Doc) -> dict[str, npt.NDArray[np.bool_]]:
+    def find_named(self, doc: Doc) -> dict[str, Flags]:
         orths, spaces = doc.to_array([ORTH, SPACY]).reshape(-1, 2).T
         distinct, number_of = np.unique(orths, return_inverse=True)
         texts = [doc.vocab.strings[int(orth)] for orth in distinct]
@@ -145,11 +139,8 @@ class ByFunction(TokenChoice):
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
         values = self.function(doc)
-        if not isinstance(values, (list, tuple, np.ndarray)):
-            raise SettingError(
-                "sensitive: the function is called with a whole Doc, not with a token, and must return a list or an "
-                f"array with one value per token; found {type(values).__name__}"
-            )
+        expected = "is called with a whole Doc, not with a token, and must return a list or an array"
+        check_type(values, (list, tuple, np.ndarray), f"sensitive: the function {expected} with one value per token")
         if len(values) != len(doc):
             raise SettingError(
                 f"sensitive: the function must return one value per token: expected {len(doc):,}, found {len(values):,}"
@@ -164,19 +155,14 @@ class ByFunction(TokenChoice):
 
 
 def read_choice(sensitive: Any) -> TokenChoice:
-    """Return the choice that `sensitive` stands for: all tokens for None; a function is wrapped as a choice.
-
-    Raise SettingError for anything else, and if the attribute `budgets` of a function is invalid.
-    """
+    """Return the choice that `sensitive` stands for: all tokens for None; a function is wrapped as a choice."""
     if sensitive is None:
         return TokenChoice()
     if isinstance(sensitive, TokenChoice):
         return sensitive
     if callable(sensitive):
         declared = getattr(sensitive, "budgets", ())
-        if not isinstance(declared, Iterable):
-            found = type(declared).__name__
-            raise SettingError(f'sensitive: the attribute "budgets" of the function must be a list; found {found}')
+        check_type(declared, Iterable, 'sensitive: the attribute "budgets" of the function must be a list')
         return ByFunction(function=sensitive, budgets={_check_budget("budgets", epsilon) for epsilon in declared})
     found = 'a dict without "@misc"' if isinstance(sensitive, dict) else type(sensitive).__name__
     raise SettingError(
@@ -196,11 +182,7 @@ def choose_all_but_stopwords() -> TokenChoice:
 
 
 def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
-    """Choose the tokens of entities.
-
-    labels: a list of entity labels, or a dict with an eps per label. others: the eps of all other tokens; if it is not
-    given, they stay unchanged.
-    """
+    """Choose tokens of entities by label, or with an eps per label. others: the eps of all other tokens, else kept."""
     return _choose_by(ENT_TYPE, "labels", labels, others)
 
 
@@ -219,43 +201,46 @@ def choose_tags(tags: Named, others: Number | None = None) -> ByAttribute:
 
 
 def choose_words(
-    words: list[str] | None = None,
-    path: str | None = None,
-    eps: Number | None = None,
-    others: Number | None = None,
+    words: list[str] | None = None, path: str | None = None, eps: Number | None = None, others: Number | None = None
 ) -> ByWord:
-    """Choose tokens that contain a listed word, or a part of one, in upper or lower case.
-
-    words: a list, or path: a UTF-8 file with one word per line. eps: of these tokens; default: the component's.
-    others: as for entities.
-    """
+    """Choose tokens that contain a listed word, or a part of one, in any case. path: a file with one word per line."""
     if (words is None) == (path is None):
         raise SettingError('sensitive: give either "words" (a list) or "path" (a file with one word per line)')
-    given = [word.strip() for word in (words if words is not None else _read_words(str(path)))]
-    if not given:
-        where = '"words"' if path is None else f"path: {path}"
-        raise SettingError(f"sensitive: {where} must list at least one word; found none")
+    if words == []:
+        raise SettingError('sensitive: "words" must list at least one word; found none')
     try:
-        listed = WordList.read(given)
-    except SettingError as error:
-        advice = "for phrases, put an entity_ruler before custext and choose its labels with custext.entities.v1"
-        raise SettingError(f"sensitive: {error}; {advice}") from None
+        listed = WordList.read(read_word_file(str(path)) if words is None else [word.strip() for word in words])
+    except CusTextError as error:
+        raise SettingError(
+            f"sensitive: {'path: ' if path else ''}{error}; for phrases, put an entity_ruler before custext and choose "
+            "its labels with custext.entities.v1"
+        ) from None
     return ByWord(
-        named={"words": None if eps is None else _check_budget("eps", eps)},
-        others=_check_others(others),
+        named={"words": _check_budget("eps", eps)},
+        others=_check_budget("others", others),
         words=listed,
         listed=listed.words if others is None else None,
     )
+
+
+for _choose in (
+    choose_all,
+    choose_all_but_stopwords,
+    choose_entities,
+    choose_parts_of_speech,
+    choose_tags,
+    choose_words,
+):
+    registry.misc.register(f"custext.{_choose.__name__.removeprefix('choose_')}.v1", func=_choose)
 
 
 def _choose_by(attribute: int, key: str, names: Named, others: float | None) -> ByAttribute:
     """Return the choice by an attribute. key: the option that gives the names."""
     if not names or not all(names):
         raise SettingError(f'sensitive: "{key}" must list at least one name, and no empty ones')
-    budgets: dict[str, float | None] = dict.fromkeys(names)
-    if isinstance(names, Mapping):
-        budgets = {name: _check_budget(f"{key}: {name}", epsilon) for name, epsilon in names.items()}
-    return ByAttribute(named=budgets, others=_check_others(others), attribute=attribute)
+    given = names if isinstance(names, Mapping) else dict.fromkeys(names)
+    budgets = {name: _check_budget(f"{key}: {name}", epsilon) for name, epsilon in given.items()}
+    return ByAttribute(named=budgets, others=_check_budget("others", others), attribute=attribute)
 
 
 def _read_value(value: Any, usual: float) -> float:
@@ -278,45 +263,23 @@ def _may_join(character: str) -> bool:
     return character.isalnum() or character in _INNER or unicodedata.category(character) in _JOINING
 
 
-def _read_words(path: str) -> list[str]:
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise SettingError(f"sensitive: path: cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise SettingError(f"sensitive: path: {path} is not UTF-8 text") from None
-    return [line for line in lines if line.strip()]
-
-
-def _check_budget(key: str, epsilon: float) -> float:
+def _check_budget(key: str, epsilon: float | None) -> Any:
+    """Return an eps as it was given, or None for one that was not given; SettingError if it is invalid."""
     from custext_sql.sanitizer.settings import Settings  # imports DuckDB, so only when a component is made
 
     try:
-        return Settings(eps=epsilon).eps
+        return None if epsilon is None else Settings(eps=epsilon).eps
     except SettingError as error:
         raise SettingError(f"sensitive: {key}: {error}") from None
 
 
-def _check_others(others: float | None) -> float | None:
-    return None if others is None else _check_budget("others", others)
-
-
-registry.misc.register("custext.all.v1", func=choose_all)
-registry.misc.register("custext.all_but_stopwords.v1", func=choose_all_but_stopwords)
-registry.misc.register("custext.entities.v1", func=choose_entities)
-registry.misc.register("custext.parts_of_speech.v1", func=choose_parts_of_speech)
-registry.misc.register("custext.tags.v1", func=choose_tags)
-registry.misc.register("custext.words.v1", func=choose_words)
-
-
 class LabelCheck:
-    """Reports labels of a choice that no component before custext sets, once a Doc reaches custext.
+    """Reports labels of a choice that no component before custext sets: their words would stay in the clear.
 
-    The words meant would stay in the clear. Until then, labels can still be added. If all components that set labels
-    list them, a missing label is an error, on every Doc until the pipeline is changed; else it is a warning, given
-    once. It is also a warning if the Docs have a label that no component lists, because then other labels may come from
-    the same place. Nothing is reported if no component before custext sets labels, or for Docs of another pipeline:
-    their labels come from elsewhere. A pickle includes the labels listed at that time.
+    Labels can be added until the first Doc comes. If all components that set labels list them, a missing label is an
+    error, on every Doc until the pipeline is changed. It is only a warning, given once, if a component lists none, or
+    if the Docs have a label that no component lists. Nothing is reported if no component before custext sets labels, or
+    for Docs of another pipeline: their labels come from elsewhere.
     """
 
     def __init__(self, choice: TokenChoice) -> None:
@@ -324,28 +287,21 @@ class LabelCheck:
         if isinstance(choice, ByAttribute) and choice.attribute in _NOUNS:
             self._attribute, self._chosen = choice.attribute, list(choice.named)
         self._carried: dict[str, set[str]] = {}  # used once the pipeline is gone
-        self._has_refused = False
         self._is_done = not self._chosen
 
     def check(self, find_pipeline: Callable[[], Language | None], component: object, docs: Sequence[Doc]) -> None:
-        """Report labels that nothing sets, if these are the first Docs. find_pipeline: None if it is gone.
-
-        Raise SettingError if it is certain that no component sets them, else give a PrivacyWarning.
-        """
-        listed = {} if self._is_done else self._find_listed(find_pipeline(), component, docs)
-        if not listed:
+        """Raise SettingError, or give a PrivacyWarning, about labels that nothing sets, if these are the first Docs."""
+        if self._is_done or not (listed := self._find_listed(find_pipeline(), component, docs)):
             return
         known = set().union(*listed.values())
         silent = [name for name, labels in listed.items() if not labels]
-        present = {int(label) for doc in docs for label in np.unique(doc.to_array(self._attribute))} - {0}
-        missing = [name for name in self._chosen if name not in known and get_string_id(name) not in present]
-        if missing and not silent and present <= {get_string_id(label) for label in known}:
-            if not self._has_refused:
-                self._has_refused = True
-                gc.collect()  # the component may have been taken from a pipeline that is gone but not yet collected
-                if not self._find_listed(find_pipeline(), component, docs):
-                    return
-            raise SettingError(self._describe(missing[0], known, "sets"))
+        present = {doc.vocab.strings[label] for doc in docs for label in set(doc.to_array(self._attribute).tolist())}
+        missing = [name for name in self._chosen if name not in known | present]
+        if missing and not silent and present <= {*known, ""}:
+            gc.collect()  # the component may have been taken from a pipeline that is gone but not yet collected
+            if self._find_listed(find_pipeline(), component, docs):
+                raise SettingError(self._describe(missing[0], known, "sets"))
+            return
         self._is_done = True
         for name in missing:
             described = self._describe(name, known, "lists")
@@ -373,7 +329,7 @@ class LabelCheck:
 
 
 def _list_labels(nlp: Language, component: object, attribute: int) -> dict[str, set[str]]:
-    """Return the labels that components list which set labels, or may set some, and come before the given component.
+    """Return the labels listed by each component before the given one that sets labels, or may set some.
 
     attribute: of entities or tags. There are none if the component is not in the pipeline.
     """
@@ -381,27 +337,18 @@ def _list_labels(nlp: Language, component: object, attribute: int) -> dict[str, 
     for name, pipe in nlp.pipeline:
         if pipe is component:
             return found
+        meta: Any = nlp.get_pipe_meta(name)
         if isinstance(pipe, AttributeRuler):
             if labels := {pipe.vocab.strings[rule[attribute]] for rule in pipe.attrs if attribute in rule}:
                 found[name] = labels
-        elif _sets_labels(nlp, name, pipe, attribute):
-            found[name] = _read_labels(pipe)
+        elif (
+            (not meta.assigns and meta.factory not in _SET_NO_LABELS)
+            or not _ASSIGNED[attribute].isdisjoint(meta.assigns)
+            or (attribute == ENT_TYPE and getattr(pipe, "annotate_ents", False))  # an option of span_ruler
+        ):
+            listed = (getattr(pipe, names, None) for names in ("labels", "label_data"))
+            several = [
+                {one for one in names if isinstance(one, str)} for names in listed if isinstance(names, Iterable)
+            ]
+            found[name] = next(filter(None, several), set())
     return {}
-
-
-def _sets_labels(nlp: Language, name: str, pipe: Any, attribute: int) -> bool:
-    """Return whether a component sets labels, or may set them because it does not declare what it sets."""
-    meta = nlp.get_pipe_meta(name)
-    if not meta.assigns:
-        return meta.factory not in _SET_NO_LABELS
-    annotates = attribute == ENT_TYPE and bool(getattr(pipe, "annotate_ents", False))  # an option of span_ruler
-    return annotates or not _ASSIGNED[attribute].isdisjoint(meta.assigns)
-
-
-def _read_labels(pipe: Any) -> set[str]:
-    """Return the labels that a component lists; empty if it lists none."""
-    for name in ("labels", "label_data"):
-        found = getattr(pipe, name, None)
-        if isinstance(found, Iterable) and (labels := {label for label in found if isinstance(label, str)}):
-            return labels
-    return set()

@@ -19,31 +19,15 @@ from tests.shared_builds import build_once
 from tests.vector_samples import write_glove
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.evaluation.experiment import Experiment
+    from custext_sql.experiments.evaluations import Experiment
     from custext_sql.vectors.source import Batch
 
 settings.register_profile("tests", deadline=None)  # the first example builds tables, and the machine may be busy
 settings.load_profile("tests")
 
 FEW_SHIPPED = 1000  # words, with the fixture of that name
-WORDS = [
-    "alice",
-    "bob",
-    "carol",
-    "dave",
-    "erin",
-    "frank",
-    "grace",
-    "heidi",
-    "ivan",
-    "judy",
-    "mallory",
-    "niaj",
-    "olivia",
-    "peggy",
-    "rupert",
-    "sybil",
-]
+WORDS = ["alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy"]
+WORDS += ["mallory", "niaj", "olivia", "peggy", "rupert", "sybil"]
 
 
 def write_small_vectors(folder: Path) -> Path:
@@ -87,7 +71,7 @@ def own_home(
     monkeypatch.delenv("CUSTEXT_LEDGER", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest's workers have it, and tables would fit it
     yield home
-    if (running := sys.modules.get("custext_sql.ledger.running")) is not None:
+    if (running := sys.modules.get("custext_sql.ledger.release")) is not None:
         running.settle_all()  # while the databases of the test are still there
     shutil.rmtree(home, ignore_errors=True)  # databases of 60 MB and more: a run would fill small disks
 
@@ -235,8 +219,8 @@ def own_db(starter_db: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def experiment() -> "Experiment":
     """Return an experiment on sentences about films, labeled by whether they praise the film."""
-    from custext_sql.experiments.evaluation.datasets import LabeledTexts
-    from custext_sql.experiments.evaluation.experiment import Experiment
+    from custext_sql.experiments.evaluations import Experiment
+    from custext_sql.experiments.texts import LabeledTexts
     from tests.experiments.test_linear_models import make_sentences
 
     def make(name: str, count: int, seed: int) -> LabeledTexts:

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.experiments.texts import read_sentence_polarity
 from custext_sql.store.building import load_starter
 from custext_sql.store.database import default_path
 from custext_sql.vectors.starter import FIRST_WORDS, open_starter
@@ -217,21 +217,24 @@ def prepare(folder: Path, page: Path) -> bool:
     shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)
     with duckdb.connect(str(folder / "shop.duckdb")) as connection:
         connection.execute("CREATE TABLE reviews AS FROM read_csv(?)", [str(folder / "reviews.csv")])
-    data = os.environ.get("CUSTEXT_DATA")
+    text, data = page.read_text(encoding="utf-8"), os.environ.get("CUSTEXT_DATA")
     if data:
         (folder / GLOVE).symlink_to(Path(data) / GLOVE)
         parts = read_sentence_polarity(str(Path(data) / "sentence_polarity.zip"))
-        texts = [([text for (text,) in part.texts], part.labels) for part in parts]
-    else:
+        films = [([text for (text,) in part.texts], part.labels) for part in parts]
+    elif any(name in text for name in (GLOVE, *FILMS, *LABELED)):
         batches = list(open_starter().batches)
         words = [word for batch in batches for word in batch.words][:FIRST_WORDS]
-        vectors = np.concatenate([batch.vectors for batch in batches])[:FIRST_WORDS]
-        write_glove(folder / "v.txt", words, vectors)
-        (folder / GLOVE).write_bytes(gzip.compress((folder / "v.txt").read_bytes(), compresslevel=1))
+        if GLOVE in text:
+            vectors = np.concatenate([batch.vectors for batch in batches])[:FIRST_WORDS]
+            write_glove(folder / "v.txt", words, vectors)
+            (folder / GLOVE).write_bytes(gzip.compress((folder / "v.txt").read_bytes(), compresslevel=1))
         plain = [word for word in words if word.isalpha()]  # all equally frequent, so none is easy to guess
-        lines = [" ".join(plain[first : first + 8]) for first in range(0, 8 * 400, 8)]
-        texts = [(lines, ["pos", "neg"] * 200)] * 2
-    for name, labeled, (lines, labels) in zip(FILMS, LABELED, texts, strict=True):
+        lines = [" ".join(plain[first : first + 8]) for first in range(0, 8 * 800, 8)]
+        films = [(lines[:400], ["pos", "neg"] * 200), (lines[400:], ["pos", "neg"] * 200)]
+    else:
+        return False
+    for name, labeled, (lines, labels) in zip(FILMS, LABELED, films, strict=True):
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
         with (folder / labeled).open("w", newline="") as file:
             writer = csv.writer(file)

@@ -18,9 +18,9 @@ import json, os, shutil, sys, traceback
 from pathlib import Path
 import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
-from custext_sql import build_mapping, compact_database, load_embeddings, sanitize_file, sanitize_table
+from custext_sql import build_mapping, load_embeddings, sanitize_file, sanitize_table
 from custext_sql.store import rewriting
-from custext_sql.store.rewriting import upgrade_database
+from custext_sql.store.rewriting import compact_database, upgrade_database
 from custext_sql.store import outputs
 from custext_sql.store import migrating, schema
 from tests.ledger_entries import complete_release, enter_release

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from custext_sql import read_ledger
-from custext_sql.ledger.checks import check_release
+from custext_sql.ledger.checks import Total, check_budget, check_release
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.entries import Entry, Terms, finish, new_entry
 from custext_sql.ledger.places import LedgerFile
-from custext_sql.ledger.spending import Total, check_budget
-from custext_sql.ledger.store import insert_entry, read_entries, read_keyed, update_entry
+from custext_sql.ledger.schema import insert_entry, read_entries, read_keyed, update_entry
 
 TERMS = Terms("m", "f", policy="", calibration="paper", draws="fresh", key_id=None)
 

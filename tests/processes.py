@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 _HOLD = """
-import duckdb, sys, time
-connection = duckdb.connect(sys.argv[1], read_only=sys.argv[3] == "True")
+import fcntl, sys, time
+file = open(sys.argv[1], "r+b")
+fcntl.lockf(file, fcntl.LOCK_SH if sys.argv[3] == "True" else fcntl.LOCK_EX)  # as DuckDB does
 print("open", flush=True)
 time.sleep(float(sys.argv[2]))
 """
@@ -46,7 +47,7 @@ def start(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.
 @contextmanager
 def hold_open(path: Path, seconds: float = 600.0, *, read_only: bool = False) -> Iterator[subprocess.Popen[Any]]:
     """Let another process keep a DuckDB file open, by default for writing."""
-    command = [sys.executable, "-c", _HOLD, str(path), str(seconds), str(read_only)]
+    command = [sys.executable, "-S", "-c", _HOLD, str(path), str(seconds), str(read_only)]
     with start(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "open\n"
         yield process
@@ -63,9 +64,10 @@ def hold_ledger(db: Path) -> Iterator[None]:
 
 def can_write(path: Path) -> bool:
     """Return whether another process can open a DuckDB file for writing now."""
-    script = f"import duckdb; duckdb.connect({str(path)!r}).close()"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 or "Could not set lock" in done.stderr, done.stderr
+    script = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+b'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    command = [sys.executable, "-S", "-c", script, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 or "BlockingIOError" in done.stderr, done.stderr
     return done.returncode == 0
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from custext_sql import Sanitizer, connect, load_embeddings
 from custext_sql.experiments import TextAttacker
-from custext_sql.experiments.attacks.bayes_attack import read_frequencies
-from custext_sql.experiments.evaluation.datasets import read_labeled, read_sentence_polarity
+from custext_sql.experiments.bayes_attack import read_frequencies
+from custext_sql.experiments.texts import read_labeled, read_sentence_polarity
 from custext_sql.files.inputs.texts import stream_texts
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.contents import load_mapping

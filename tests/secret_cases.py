@@ -33,7 +33,6 @@ sanitize headless.csv out.csv
 sanitize headless.csv out.csv --column nothing
 sanitize headless.csv out.csv --column NEAR
 sanitize headless.csv out.csv --column nothing --column NEAR
-sanitize headless.csv out.parquet --column NEAR
 sanitize headless.csv out.txt --column NEAR
 sanitize cells.csv out.csv --column bdy
 sanitize cells.csv out.csv {_KEYED} id
@@ -51,13 +50,10 @@ sanitize headers out.csv --column body
 sanitize mixed out.csv --column body
 sanitize schemas out.parquet --column body
 sanitize wrong.csv.gz out.csv --column body
-sanitize wrong.jsonl.gz out.jsonl --column body
 sanitize wrong.txt.gz out.txt
 sanitize wrong.parquet out.parquet --column body
-sanitize half.parquet out.parquet --column body
 sanitize wrong.bin out.csv --column body
 sanitize wrong.bin out.csv --column body --format json
-sanitize wrong.bin out.csv --column body --format parquet
 sanitize cut.txt.gz out.txt
 sanitize latin.txt out.txt
 sanitize words.txt out.txt --max-row-eps 0.5
@@ -76,8 +72,6 @@ sanitize headless.csv out.jsonl --column body --format json
 sanitize cells.parquet out.parquet --column st
 sanitize cells.parquet out.parquet {_KEYED} nothing
 sanitize --data shop.duckdb --table t new --column st
-sanitize --data shop.duckdb --table t new --column mp
-sanitize --data shop.duckdb --table t new --column un
 sanitize --data shop.duckdb --table t new --column lst
 sanitize --data shop.duckdb --table t new --column NEAR
 sanitize --data shop.duckdb --table t t --column txt
@@ -87,57 +81,31 @@ sanitize --data shop.duckdb --table gone new --column body
 sanitize --data shop.duckdb --table headless.csv new --column NEAR
 sanitize --data wrong.duckdb --table t new --column body
 diff TEXT --column body
-diff headless.csv
 diff headless.csv --column NEAR
-diff keys.jsonl --column NEAR
-diff nested.jsonl --column body
-diff broken.jsonl --column body
 diff latin.txt
-diff wrong.parquet --column body
-diff --data shop.duckdb --table t --column NEAR
 diff --data shop.duckdb --table t --column st
-diff --data wrong.duckdb --table t --column body
-diff --data headless.csv --table t --column NEAR
 diff shop.duckdb --column txt
 diff latin.txt --encoding utf-16
-diff cells.csv --column body --sample 2 --rows 1
 diff null.csv --column body --key-file good.key --record-column id
-diff cells.csv --column body --key-file good.key --record-column nothing
 diff --data shop.duckdb --table cast_view --column body --key-file good.key --record-column txt
 leaks TEXT --column body
-leaks headless.csv
-leaks headless.csv --column NEAR
 leaks broken.jsonl --column body
-leaks latin.txt
 leaks --data shop.duckdb --table t --column st
 leaks cells.csv --column body --output out.txt
-leaks cells.csv --column body --output nothing/out.csv
 leaks cells.csv --column body --keep-words latin.txt
 choose headless.csv --max-attack 0.4 --column NEAR
-choose late.jsonl --max-attack 0.4 --column body
 choose late.jsonl --column body --k 2,3 --plus
-choose --max-attack 0.4 --prior prior.txt
 choose --max-attack 0.4 --prior unknown.txt
 attack bayes --public headless.csv --public-column NEAR
-attack bayes --public keys.jsonl --public-column NEAR
-attack bayes --public late.jsonl --public-column body
 attack bayes --public latin.txt
-attack bayes --public headless.tsv --public-column NEAR
-attack bayes --public wrong.tsv.gz --public-column body
 attack bayes --prior prior.txt
 attack bayes --prior many.txt
-attack bayes --prior latin.txt
-attack bayes --prior cut.txt.gz
 attack bayes --prior cut.zip
 attack context words.txt --public headless.csv --public-column NEAR
 attack context latin.txt --public words.txt
-attack context words.txt --public words.txt
 choose broken.jsonl --column body --attack context --max-attack 0.4 --public words.txt
 playground --public headless.csv --public-column NEAR
-playground --public keys.jsonl --public-column NEAR
-playground --public broken.jsonl --public-column body
 playground --public latin.txt
-playground --public wrong.parquet --public-column body
 playground --public words.txt --public-column TEXT
 attack query TEXT
 inspect TEXT
@@ -151,19 +119,14 @@ report cells.csv --html out.html --column bdy
 report cells.csv --column body --dataset ''
 evaluate utility --train headless.tsv --test headless.tsv --text NEAR
 evaluate utility --train headless.tsv --test headless.tsv --text 9 --label 1 --no-header
-evaluate utility --train headless.csv --test headless.csv --text 9 --label 2 --no-header
 evaluate utility --train headless.tsv --test headless.tsv --text sentence --limit 0
 evaluate utility --train headless.csv --test headless.csv --text NEAR --label nothing
 evaluate utility --train keys.jsonl --test keys.jsonl --text NEAR --label x
 evaluate utility --train train.tsv --test test.tsv --text sentence
-evaluate utility --train train.tsv --test unlabelled.tsv --text sentence
 evaluate utility --train one.tsv --test one.tsv --text sentence
 evaluate utility --train train.tsv --test latin.tsv --text sentence
-evaluate utility --train train.tsv --test labels.csv --text sentence
 evaluate utility --train train.tsv --test stray.tsv --text sentence
-evaluate utility --train train.tsv --test wrong.parquet --text sentence
 evaluate utility --train train.tsv --test test.tsv --text sentence --text other --task similarity
-evaluate utility --train broken.jsonl --test broken.jsonl --text body --label body
 evaluate utility --corpus wrong.zip
 evaluate utility --corpus cut.zip
 evaluate utility --corpus empty.zip
@@ -173,18 +136,13 @@ load vectors.bin --name new --format word2vec-binary
 load header.npz --name new
 load kind.npz --name new
 load wrong.parquet --name new --format parquet
-load half.parquet --name new --format parquet
 load cells.parquet --name new
-load wrong.txt.gz --name new
 load cut.txt.gz --name new
-load cut.zip --name new
 load latin.txt --name new
 sanitize alice --key-file text.key
 sanitize alice --key-file other.key
 sanitize alice --key-file format.key
 sanitize alice --key-file secret.key
-sanitize alice --key-file eps.key
-sanitize alice --key-file calibration.key
 sanitize alice --key-file unknown.key
 sanitize alice --key-file parts.key
 sanitize alice --key-file mapping.key
@@ -201,7 +159,6 @@ sanitize cells.csv out.csv --column body --budget-total 0.5
 sanitize 'alice TEXT' --budget-total 0.5
 sanitize --data shop.duckdb --table t new.more.names --column txt
 --db wrong.duckdb info
---db wrong.duckdb compact
 --db wrong.bin compact
 ledger TEXT
 ledger strike TEXT --reason TEXT

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import click
 import duckdb
 import pytest
 
 import custext_sql
+from custext_sql import experiments
 from custext_sql.cli import main
 from custext_sql.store.database import default_path
+from docs.hooks import on_page_markdown
 from tests import documentation
 from tests.conftest import copy_database
 from tests.documentation import DRAWN, PAGES, PRINTED_BY, REAL, ROOT, Block, Step
@@ -19,13 +22,13 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
 
 
-_EXAMPLES = [
-    *(pytest.param(page, marks=pytest.mark.pages) for page in PAGES if page.stem != "spark"),
-    pytest.param(ROOT / "docs/spark.md", marks=pytest.mark.cluster),
+_EXAMPLES = [  # the README's are among the quick tests
+    pytest.param(page, marks={"README": [], "spark": [pytest.mark.cluster]}.get(page.stem, [pytest.mark.pages]))
+    for page in PAGES
+    if any(block.is_run for block in documentation.find_blocks(page.read_text(encoding="utf-8")))
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", _EXAMPLES, ids=lambda page: page.stem)
 def test_examples_print_what_the_page_shows(page: Path, tmp_path: Path, starter_db: Path) -> None:
     default_path().parent.mkdir(parents=True)
@@ -132,14 +135,14 @@ def test_every_command_is_documented() -> None:
     commands = list(_commands())
     assert "attack query" in commands and "drop mapping" in commands
     for name in commands:
-        assert re.search(rf"custext (--db \S+ )?{name}\b", text), name
+        assert re.search(rf"custext\s(--db \S+ )?{name}\b", text), name
 
 
-def test_every_public_name_is_documented_and_has_a_docstring() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    for name in custext_sql.__all__:
-        assert f"`{name}`" in text, name
-        assert getattr(custext_sql, name).__doc__, name
+@pytest.mark.parametrize("module", [custext_sql, experiments], ids=lambda module: module.__name__)
+def test_every_public_name_has_a_docstring_for_the_site(module: ModuleType) -> None:
+    names = on_page_markdown(f"<!-- names of {module.__name__} -->")
+    assert re.findall(r"^\| `(\w+)` \| \w", names, re.MULTILINE) == module.__all__
+    assert f"<!-- names of {module.__name__} -->" in (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
 def test_every_table_and_view_is_documented_with_its_columns(fresh_db: Path) -> None:
@@ -152,7 +155,8 @@ def test_every_table_and_view_is_documented_with_its_columns(fresh_db: Path) -> 
     assert len(found) == 9
     for table, columns in found:
         section = text.partition(f"## {table}\n")[2].partition("\n## ")[0]
-        assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == columns, table
+        names = (line.partition(":")[0] for line in re.findall(r"^- (.*)$", section, re.MULTILINE))
+        assert [name for line in names for name in re.findall(r"`(\w+)`", line)] == columns, table
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.stem)

@@ -145,9 +145,9 @@ def map_command(db: str | None, embedding: str, language: str | None, **recipe: 
 def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, calibration: str) -> Iterator[Any]:
     """Show the possible replacements of a word: its group, with scores and probabilities."""
     from custext_sql import load_mapping
-    from custext_sql.mechanism.sampler import inspect_word
+    from custext_sql.mechanism.sampler import Sampler, find_distribution
 
-    found = inspect_word(load_mapping(db, mapping), word, eps, calibration=calibration)
+    found = find_distribution(Sampler(load_mapping(db, mapping), calibration), word, eps)
     yield found
     click.echo(f"{found.word} in {found.mapping}, eps = {found.eps:g}\n")
     largest = found.group[0].probability
@@ -379,11 +379,10 @@ def upgrade_command(db: str | None) -> Iterator[Any]:
     """Upgrade a database created by an older version, and its ledger, to the current schema, each in one
     transaction.
     """
-    from custext_sql.ledger.connections import upgrade_ledger
     from custext_sql.ledger.places import LedgerFile
     from custext_sql.store.rewriting import upgrade_database
 
-    revisions = {"database": upgrade_database(db), "ledger": upgrade_ledger(LedgerFile.locate(None, db))}
+    revisions = {"database": upgrade_database(db), "ledger": LedgerFile.locate(None, db).upgrade()}
     yield {what: {"before": before, "after": after} for what, (before, after) in revisions.items()}
     for what, (before, after) in revisions.items():
         same = before == after

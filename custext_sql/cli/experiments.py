@@ -12,9 +12,8 @@ from custext_sql.files.inputs.file_formats import tell_format
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.attacks.query_attack import QueryResult
-    from custext_sql.experiments.evaluation.evaluations import TradeOff, UtilityResult
-    from custext_sql.experiments.evaluation.experiment import EvaluationSetup
+    from custext_sql.experiments.evaluations import EvaluationSetup, TradeOff, UtilityResult
+    from custext_sql.experiments.query_attack import QueryResult
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ATTACKERS = (("mode", "n_mode"), ("likelihood", "n_ml"))
@@ -80,7 +79,7 @@ def _print_words(results: "Sequence[QueryResult]", epsilons: list[float]) -> Non
 
 
 def _print_quantiles(results: "Sequence[QueryResult]", epsilons: list[float]) -> None:
-    from custext_sql.experiments.attacks.query_attack import find_quantile
+    from custext_sql.experiments.query_attack import find_quantile
 
     rows = []
     for name, count in _ATTACKERS:
@@ -326,14 +325,14 @@ def utility_command(db: str | None, /, eps: list[float], **given: Any) -> Iterat
     _print_utility(evaluation.results, eps)
     click.echo("\nclear: share of the words of the test texts that stay in the clear")
     if any(one.paper is not None for one in evaluation.results):
-        from custext_sql.experiments.evaluation.paper_table import CITATION, list_differences
+        from custext_sql.experiments.evaluations import CITATION, list_differences
 
         differences = "; ".join(list_differences(evaluation.setup))
         click.echo(click.wrap_text(f"paper: {CITATION}. Here: {differences}", 80))
 
 
 def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) -> None:
-    from custext_sql.experiments.evaluation.evaluations import summarize
+    from custext_sql.experiments.evaluations import summarize
 
     rows: dict[tuple[str, str | None, str | None], dict[float | None, list[UtilityResult]]] = {}
     for one in results:
@@ -380,7 +379,7 @@ def tradeoff_command(db: str | None, /, html: str | None, force: bool, **given: 
     `evaluate utility`.
     """
     from custext_sql.experiments import evaluate_tradeoff
-    from custext_sql.experiments.tradeoff_page import write_tradeoff
+    from custext_sql.experiments.evaluations import write_tradeoff
     from custext_sql.store.outputs import check_place
 
     if html is not None:

@@ -11,8 +11,8 @@ from custext_sql.cli.output import name_places, print_json, print_table, show_co
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
+    from custext_sql.ledger.checks import Total
     from custext_sql.ledger.entries import Entry
-    from custext_sql.ledger.spending import Total
 
 _COLUMNS = (
     *("release", "when (UTC)", "state", "dataset", "columns", "eps", "draws"),
@@ -95,7 +95,7 @@ def settle_command(db: str | None, release: str, row_eps: float | None) -> Itera
     counts as: eps times the number of words of the longest row is always enough.
     """
     from custext_sql import settle_release
-    from custext_sql.ledger.spending import write_eps
+    from custext_sql.ledger.checks import write_eps
 
     settled = settle_release(db, release=release, row_eps=row_eps)
     yield settled
@@ -108,7 +108,7 @@ def settle_command(db: str | None, release: str, row_eps: float | None) -> Itera
 @options.prints_result
 def unstrike_command(db: str | None, release: str) -> Iterator[Any]:
     """Undo strike: remove the line through a release, and the reason."""
-    from custext_sql.ledger.corrections import unstrike_release
+    from custext_sql.ledger.ledger import unstrike_release
 
     found = unstrike_release(db, release=release)
     yield found
@@ -126,7 +126,7 @@ def verify_command(context: click.Context, file: str, as_json: bool) -> None:
     The name of the file does not matter. The exit status is 1 if no release wrote it, so it may be another file, or one
     that was changed since.
     """
-    from custext_sql.ledger.overview import find_releases
+    from custext_sql.ledger.ledger import find_releases
 
     found = find_releases(file, context.obj)
     if as_json:
@@ -163,7 +163,7 @@ def _describe_release(release: "Entry") -> str:
 
 
 def _print_releases(releases: "Sequence[Entry]") -> None:
-    from custext_sql.ledger.spending import write_eps
+    from custext_sql.ledger.checks import write_eps
 
     struck = [place for place, release in enumerate(releases) if release.struck_at is not None]
     rows = [
@@ -189,13 +189,13 @@ def _print_releases(releases: "Sequence[Entry]") -> None:
 
 
 def _show_id(release: "Entry") -> str:
-    from custext_sql.ledger.corrections import SHOWN
+    from custext_sql.ledger.ledger import SHOWN
 
     return release.release_id[:SHOWN]
 
 
 def _show_total(total: "Total") -> str:
-    from custext_sql.ledger.spending import write_eps
+    from custext_sql.ledger.checks import write_eps
 
     return "unprotected" if total.raw else "at least " * total.at_least + write_eps(total.total_eps)
 

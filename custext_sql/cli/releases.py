@@ -78,8 +78,8 @@ def sanitize_command(
     standard input; for a table, give --data and --table instead. OUTPUT appears only when it is complete, and is always
     UTF-8. Every release is entered in the ledger.
     """
-    from custext_sql.files.spooled_streams import STANDARD
-    from custext_sql.files.text_releases import sanitize_text
+    from custext_sql.files.inputs.file_formats import STANDARD
+    from custext_sql.files.line_releases import sanitize_text
 
     options.refuse((data is None) != (table is None), options.DATA_AND_TABLE)
     if arguments == (STANDARD,) and not data:

@@ -51,10 +51,7 @@ class WordSpace:
                 break
             reach = start + int(np.searchsorted(-radii[start:], radii[start] - best))
             block, others = points[start : start + _BLOCK].astype(np.float64), points[start:reach].astype(np.float64)
-            squares = block @ others.T
-            squares *= -2.0
-            squares += (block**2).sum(axis=1)[:, None]
-            squares += radii[start:reach] ** 2
+            squares = (block**2).sum(axis=1)[:, None] - 2.0 * (block @ others.T) + radii[start:reach] ** 2
             best = max(best, float(np.sqrt(squares.max(initial=0.0))))
         return best
 
@@ -65,7 +62,7 @@ def uniforms(draws: Draws) -> Floats:
 
 
 class SanText:
-    """SANTEXT (Yue et al., Findings of ACL 2021): draws any word, with a probability proportional to
+    """SANTEXT (Yue et al., Findings of ACL 2021): draws any word, with probability proportional to
     exp(-eps / 2 * distance).
 
     Rows are computed in blocks, for the words that occur, so that the matrix of all pairs never exists. unit: the
@@ -114,8 +111,7 @@ class SanText:
             places = order[bounds[first] : bounds[first + len(block)]]
             for start in range(0, len(places), _DRAWS):
                 some = places[start : start + _DRAWS]
-                picked = _invert(weights, segments, row_of[some] - first, chances[some])
-                chosen[some] = self._outputs[picked]
+                chosen[some] = self._outputs[_invert(weights, segments, row_of[some] - first, chances[some])]
         return chosen
 
 
@@ -153,11 +149,10 @@ def _invert(weights: Points, segments: Floats, rows: Places, chances: Floats) ->
 
     segments: the cumulative sums of the weights of each segment, a row per row of weights.
     """
-    totals = segments[rows]
+    totals, last = segments[rows], weights.shape[1] - 1
     targets = chances * totals[:, -1]
     segment = (totals <= targets[:, None]).sum(axis=1).clip(max=segments.shape[1] - 1)
     before = np.where(segment > 0, totals[np.arange(len(rows)), segment - 1], 0.0)
-    last = weights.shape[1] - 1
     places = segment[:, None] * _SEGMENT + np.arange(_SEGMENT)
     within = np.where(places <= last, weights[rows[:, None], places.clip(max=last)], np.float32(0.0))
     reached = np.cumsum(within, axis=1, dtype=np.float64) + before[:, None]
@@ -165,6 +160,7 @@ def _invert(weights: Points, segments: Floats, rows: Places, chances: Floats) ->
     return picked.clip(max=last)
 
 
+@dataclass(frozen=True, eq=False)
 class Fbdd:
     """FBDD (Feyisetan et al., WSDM 2020): adds noise to the vector of a word, and takes the nearest word.
 
@@ -172,39 +168,39 @@ class Fbdd:
     distribution, with the dimension as its shape and 1 / eps as its scale. unit: the distance that counts as 1.
     """
 
-    def __init__(self, space: WordSpace, unit: float = 1.0) -> None:
-        self._space, self._unit = space, unit
+    space: WordSpace
+    unit: float = 1.0
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
         """Return the replacement of each word. The draws seed a generator, since a word needs many random numbers."""
         assert isinstance(epsilon, float)
         halves = [np.bitwise_xor.reduce(draws[side::2], initial=0) for side in range(2)]  # 128 bits of all draws
         generator = np.random.Generator(np.random.Philox(key=np.array(halves, dtype=np.uint64)))
-        chosen, points = np.empty_like(words), self._space.centered
+        chosen, points = np.empty_like(words), self.space.centered
         step = max(1, min(len(words), _PRODUCTS // len(points)))
-        # allocated once: new memory per step takes a third longer
-        memory = np.empty((step, len(points)), dtype=np.float32)
+        memory = np.empty((step, len(points)), dtype=np.float32)  # new memory per step takes a third longer
         for start in range(0, len(words), step):
             some = words[start : start + step]
-            noisy = points[some] + self._noise(len(some), epsilon, generator)
+            noisy = points[some] + self.draw_noise(len(some), epsilon, generator)
             closeness = np.matmul(noisy.astype(np.float32), points.T, out=memory[: len(some)])
-            closeness -= self._space.half_squares  # largest where the distance is smallest
+            closeness -= self.space.half_squares  # largest where the distance is smallest
             chosen[start : start + step] = closeness.argmax(axis=1)
         return chosen
 
-    def _noise(self, count: int, epsilon: float, generator: np.random.Generator) -> Floats:
-        dimension = self._space.points.shape[1]
+    def draw_noise(self, count: int, epsilon: float, generator: np.random.Generator) -> Floats:
+        """Return noise for the vectors of some words, one row per word."""
+        dimension = self.space.points.shape[1]
         directions = generator.standard_normal((count, dimension), dtype=np.float32).astype(np.float64)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        return directions * generator.gamma(dimension, self._unit / epsilon, size=(count, 1))
+        return directions * generator.gamma(dimension, self.unit / epsilon, size=(count, 1))
 
 
+@dataclass(frozen=True)
 class RandomWords:
-    """Draws any word of the vocabulary with equal probability, regardless of eps: the lower bound on utility."""
+    """Draws any of `size` words with equal probability, regardless of eps: the lower bound on utility."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    size: int
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
         """Return the replacement of each word."""
-        return (draws % np.uint64(self._size)).astype(np.int64)
+        return (draws % np.uint64(self.size)).astype(np.int64)

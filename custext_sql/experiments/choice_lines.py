@@ -3,7 +3,6 @@
 import math
 import os
 import shlex
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from custext_sql.parameters import count_of
 from custext_sql.store.mappings import write_options
 from custext_sql.store.quoting import quote_name
 
-_TEMPLATE = "choice.txt"
 _LARGEST = 640  # the largest K to suggest; tables grow with K
 _ENDINGS = {"csv": ".csv", "tsv": ".tsv", "json": ".jsonl", "parquet": ".parquet", "text": ".txt"}
 
@@ -35,8 +33,8 @@ def describe_choice(choice: Choice, section: str) -> list[str]:
         "exp": math.exp,
         "find_enough": _find_enough,
     }
-    names = [name for name in list_blocks(_TEMPLATE) if name.startswith(f"{section}__")]
-    return [line for name in names if (line := render_text(_TEMPLATE, name, **facts))]
+    names = [name for name in list_blocks("choice.txt") if name.startswith(f"{section}__")]
+    return [line for name in names if (line := render_text("choice.txt", name, **facts))]
 
 
 def _find_enough(candidate: Candidate) -> float:
@@ -69,7 +67,7 @@ def list_commands(
     settings += ["--plus"] * choice.plus + ["--calibration tight"] * (choice.calibration == "tight")
     settings += [] if dataset is None else [f"--dataset {shlex.quote(dataset)}"]
     output = "OUTPUT" if data is None else name_output(data)
-    page = _find_free(lambda number: f"report{number}.html", lambda name: Path(name).exists())
+    page = _find_free("report", ".html")
     where = "" if column is None else f"--column {shlex.quote(column)}"
     commands = [] if chosen.stored else [f"map {write_options(chosen.recipe, chosen.k)}"]
     for parts in (
@@ -98,7 +96,7 @@ def name_output(data: Texts) -> str:
         base = given.with_name(f"{given.name}-sanitized") if given.name else Path("..", "sanitized")
     else:
         base = Path("sanitized")
-    name = _find_free(lambda number: f"{base}{number}{ending}", lambda name: Path(name).exists())
+    name = _find_free(base, ending)
     return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
@@ -112,12 +110,13 @@ def _name_table(data: DataTable) -> str:
             [schema],
         ).fetchall()
     taken = {name.lower() for (name,) in rows}
-    name = _find_free(lambda number: f"{table}_sanitized{number.replace('-', '_')}", lambda name: name.lower() in taken)
+    numbered = (f"{table}_sanitized" + (f"_{number}" if number > 1 else "") for number in count(1))
+    name = next(name for name in numbered if name.lower() not in taken)
     parts = [name] if schema == "main" else [schema, name]
     return shlex.quote(".".join(quote_name(part) if set(part) & {".", '"'} else part for part in parts))
 
 
-def _find_free(write: Callable[[str], str], is_taken: Callable[[str], bool]) -> str:
-    """Return the first name that is not taken. write: returns the name with a number, which is empty at first."""
-    names = (write("" if number == 1 else f"-{number}") for number in count(1))
-    return next(name for name in names if not is_taken(name))
+def _find_free(base: str | Path, ending: str) -> str:
+    """Return the first path that does not exist: base and ending, or with -2, -3 and so on between them."""
+    paths = (f"{base}{'' if number == 1 else f'-{number}'}{ending}" for number in count(1))
+    return next(path for path in paths if not Path(path).exists())

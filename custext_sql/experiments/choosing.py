@@ -5,17 +5,18 @@ import numbers
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+import duckdb
 import numpy as np
 
-from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bayes_attack import BayesResult, Prior, find_prior, measure_bayes, measure_guess
-from custext_sql.experiments.attacks.context_attack import ContextAttacker, ContextResult, measure_context, read_public
-from custext_sql.experiments.contenders import Contender, list_contenders
-from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, part_of
-from custext_sql.experiments.public_texts import find_public_column
+from custext_sql.arrays import Points
+from custext_sql.errors import MappingError, SettingError
+from custext_sql.experiments.bayes_attack import BayesResult, Prior, find_prior, measure_bayes, measure_one_output
+from custext_sql.experiments.context_attack import ContextAttacker, ContextResult, read_public
+from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, list_strings, part_of
 from custext_sql.experiments.report import (
     CURVE,
     Attacked,
@@ -23,14 +24,16 @@ from custext_sql.experiments.report import (
     compare_plus,
     count_let_through,
     find_earlier,
-    measure_one_output,
     measure_sample,
 )
+from custext_sql.experiments.texts import find_public_column
 from custext_sql.experiments.verdict import GUESSED, Figures, Verdict, judge, vary
 from custext_sql.files.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.ledger.dataset import Dataset
-from custext_sql.mapping.mapping import Mapping
+from custext_sql.mapping.making import make_mapping
+from custext_sql.mapping.mapping import Mapping, MappingInfo
 from custext_sql.mapping.recipe import Recipe
+from custext_sql.mapping.similarity import MEASURES
 from custext_sql.mechanism.weights import (
     LARGEST_EPSILON,
     SMALLEST_EPSILON,
@@ -38,11 +41,18 @@ from custext_sql.mechanism.weights import (
     check_epsilon,
     matrices_by_size,
 )
+from custext_sql.parameters import check_whole
 from custext_sql.sanitizer.policy import DEFAULT_POLICY, Policy, choose_policy, name_policy
-from custext_sql.store.database import Database
+from custext_sql.store.building import name_new, read_words
+from custext_sql.store.contents import load_mapping
+from custext_sql.store.database import Database, reading
+from custext_sql.store.embeddings import find_embedding, read_embeddings, read_vectors
+from custext_sql.store.mappings import default_name, find_mapping, read_infos
 
 BOUNDS = {"bayes": GUESSED.green, "context": GUESSED.amber}  # the default bound of each attack
-_BOUND = "--max-attack (in Python: max_attack)"
+SIZES = (20, 40, 80, 160)  # the K that are tried, besides that of the default mapping
+_BOUND, _K = "--max-attack (in Python: max_attack)", "--k (in Python: k)"
+_ELSE = "name stored mappings instead: --mapping NAME (in Python: mappings=...)"
 _MAKING = 0.6  # the share of the time that it takes to make a mapping, rather than to attack it
 _WORDS = 20_000  # that the context attack guesses: enough for a standard error of less than 0.004
 _FEWEST = 50  # texts that it attacks, however long they are
@@ -52,47 +62,35 @@ _FEWER = 0.01  # the share of words that a chosen mapping may replace less than 
 _AS_CLOSE = 0.02  # distances that differ by less count as equal, and the smaller success decides
 _WORTHWHILE = 0.03  # the least fall of the share that is guessed at eps = 0, for each doubling of K
 
-_Result = BayesResult | ContextResult
-
 
 @dataclass(frozen=True)
 class Candidate:
     """A mapping, and an eps at which the attack stays within the bound.
 
-    mapping, k, embedding: the name of the mapping, its group size K, and the name of the embedding it was built from.
-    stored: whether the database has the mapping. If not, it was made in memory, and `mapping` is the name that
-        `build_mapping` would give it.
-    recipe: how the mapping is made, by the settings of `build_mapping`. words, fingerprint: how many words it has, and
-        the SHA-256 of its tables.
-    success_at_0: the success of the attack at eps = 0, where an output shows the group of the word and nothing else.
-    distance_at_0: the distance at eps = 0, like `distance`.
-    max_eps: the largest eps that was considered.
-    eps: 0, or the largest eps within the bound, rounded down to two digits: the one with the smaller distance, or, if
-        they are about equal, with the smaller success; None if neither is within the bound.
-    success: the success of the attack at that eps; None if eps is None.
-    distance: the mean distance of a word from its replacement at that eps, where 1 is the typical (root mean square)
-        distance of two random words; None if eps is None or the vectors are no longer stored.
-    drawn: the share of all words, 0 to 1, that are replaced. The bound applies to these words only.
-    refused: whether `custext sanitize` would refuse it, because the ledger knows your texts under another mapping only.
-    curve: the attack at several eps, in ascending order; for the context attack, only at 0 if that exceeds the bound
-        and no larger eps can lower it, because no group has words that are kept and words that are replaced.
+    Distances are mean distances of a word from its replacement, where 1 is the typical (root mean square) distance of
+    two random words; None if the vectors are no longer stored.
     """
 
-    mapping: str
-    k: int
-    embedding: str
-    stored: bool
-    recipe: Recipe
-    words: int
-    fingerprint: str
-    success_at_0: float
+    mapping: str  # its name; if it is not stored, the one that `build_mapping` would give it
+    k: int  # its group size K
+    embedding: str  # the name of the embedding it was built from
+    stored: bool  # whether the database has it; if not, it was made in memory
+    recipe: Recipe  # how it is made, by the settings of `build_mapping`
+    words: int  # how many it has
+    fingerprint: str  # the SHA-256 of its tables
+    success_at_0: float  # of the attack at eps = 0, where an output shows the group of the word and nothing else
     distance_at_0: float | None
-    max_eps: float
+    max_eps: float  # the largest eps that was considered
+    # 0, or the largest eps within the bound, rounded down to two digits: the one with the smaller distance, or, if they
+    # are about equal, with the smaller success; None if neither is within the bound
     eps: float | None
-    success: float | None
-    distance: float | None
-    drawn: float
+    success: float | None  # of the attack at that eps
+    distance: float | None  # at that eps
+    drawn: float  # the share of all words, 0 to 1, that are replaced; the bound applies to these words only
+    # The attack at several eps, in ascending order. Of the context attack, only at 0 if that exceeds the bound and no
+    # larger eps can lower it, because no group has words that are kept and words that are replaced.
     curve: tuple[BayesResult | ContextResult, ...]
+    # whether `custext sanitize` would refuse it, because the ledger knows your texts under another mapping only
     refused: bool = False
 
     @property
@@ -103,59 +101,41 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Growth:
-    """What larger groups do to the share of words that are guessed at eps = 0.
+    """What larger groups do to the share of words that are guessed at eps = 0."""
 
-    enough: the K beyond which doubling K lowers it by less than `worthwhile`; None if the largest groups still help.
-    worthwhile: 0.03. k, larger: the step of K that decides: the first after which none is worthwhile, or the last one.
-    success, larger_success: the shares that are guessed at these K. distance, larger_distance: how far replacements are
-        from the words, as in `Candidate`; None if the vectors are no longer stored.
-    """
-
-    enough: int | None
-    worthwhile: float
-    k: int
+    enough: int | None  # the K beyond which doubling K lowers it by less than `worthwhile`; None: larger groups help
+    worthwhile: float  # 0.03
+    k: int  # the step of K that decides: the first after which none is worthwhile, or the last one
     larger: int
-    success: float
+    success: float  # the shares that are guessed at these K
     larger_success: float
-    distance: float | None
+    distance: float | None  # how far replacements are from the words, as in `Candidate`
     larger_distance: float | None
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The mappings that `choose` considered, and the one that it suggests.
+    """The mappings that `choose` considered, and the one that it suggests."""
 
-    attack: "bayes" or "context". bound: its largest acceptable success: `max_attack`, or the default.
-    prior, prior_words: the name of the word frequencies, and the number of words that they were counted from.
-    public, left_out, skipped: for the context attack, the name of the public texts, and how many of them were left out
-        because they are also in the data, or skipped because they are empty; None for others.
-    texts, attacked: for the context attack, the number of your texts, and of those that were attacked; None for others.
-    plus: whether stopwords are kept. policy: its name. calibration: how eps sets the temperature, "paper" or "tight".
-    candidates: one per mapping.
-    chosen: the suggested candidate; None if no mapping meets the bound at any eps. If your texts were released before,
-        it has the same mapping, if possible; otherwise its `refused` is true.
-    released_under: the mapping of earlier releases of your texts, if any candidate has another one.
-    growth: whether larger groups still help; None if the mappings differ in more than K.
-    verdict: what the suggestion means for your texts, in plain words; None without a suggestion.
-    """
-
-    attack: str
-    bound: float
-    prior: str
-    prior_words: int
-    public: str | None
-    left_out: int | None
-    skipped: int | None
-    texts: int | None
-    attacked: int | None
-    plus: bool
-    policy: str
-    calibration: str
-    candidates: tuple[Candidate, ...]
+    attack: str  # "bayes" or "context"
+    bound: float  # its largest acceptable success: `max_attack`, or the default
+    prior: str  # the name of the word frequencies
+    prior_words: int  # the number of words that they were counted from
+    public: str | None  # for the context attack (None for others): the name of the public texts
+    left_out: int | None  # and how many of them were left out because they are also in the data,
+    skipped: int | None  # or skipped because they are empty
+    texts: int | None  # for the context attack: the number of your texts,
+    attacked: int | None  # and of those that were attacked
+    plus: bool  # whether stopwords are kept
+    policy: str  # its name
+    calibration: str  # how eps sets the temperature, "paper" or "tight"
+    candidates: tuple[Candidate, ...]  # one per mapping
+    # The suggestion; None if no mapping meets the bound at any eps. If your texts were released before, it has the same
+    # mapping, if possible; otherwise its `refused` is true.
     chosen: Candidate | None
-    growth: Growth | None
-    verdict: Verdict | None
-    released_under: str | None = None
+    growth: Growth | None  # whether larger groups still help; None if the mappings differ in more than K
+    verdict: Verdict | None  # what the suggestion means for your texts, in plain words
+    released_under: str | None = None  # the mapping of earlier releases of your texts, if any candidate has another one
 
 
 def choose(
@@ -190,9 +170,7 @@ def choose(
     replacements, unless it replaces fewer words. Distances that differ by less than 0.02 count as equal; then the
     smaller success of the attack decides.
 
-    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
     data: your texts, in which words are counted: the path of a file, a DataTable, or a sequence of texts.
-    column: their column; None for lines of text and for a sequence.
     max_attack: the largest acceptable share of correct guesses, above 0 and below 1; by default 0.2 for "bayes" and 0.4
         for "context", the thresholds of a verdict.
     attack: "bayes" or "context". "context" needs data and public.
@@ -201,17 +179,12 @@ def choose(
     k: the group sizes to try, each at least 2; by default 20, 40, 80, 160 and that of the default mapping.
     embedding: the embedding to group; by default that of the default mapping.
     mappings: the name of a stored mapping, or several, to compare instead.
-    prior: the path of a file of word frequencies, with a word and a number per line. It takes precedence over data.
+    prior: the path of a file of word frequencies. It takes precedence over data.
     public: for "context", the texts from which the attacker learns, like data.
-    public_column: the column of `public`; by default that in `column`.
-    plus: whether stopwords are kept. calibration: "paper" or "tight".
-    policy: what to do with unknown words and numbers: "strict", "paper" or a Policy.
     dataset: the name of your texts in the ledger; by default their files or their table. If they were released before,
         the suggestion has the same mapping if that meets the bound, since a second one is refused.
-    progress: called with the share of the work done, 0 to 1.
 
-    Returns a Choice; its `chosen` is None if no mapping meets the bound. The values are computed from your texts and
-    are not protected.
+    All other arguments are those of `write_report`. The values are computed from your texts and are not protected.
 
     SettingError if a setting is invalid or a file that the attack needs is not given; SourceError if a file cannot be
     read; MappingError if a mapping does not exist, or the vectors of the default mapping are no longer stored.
@@ -259,14 +232,15 @@ def choose(
     if chosen is not None:
         figures = _measure(attacked, attacker, chosen.eps or 0.0, data, column, earlier[chosen.mapping])
         verdict = judge(figures, [*_list_alternatives(attacked, figures, candidates)])
+    public_texts = None if attacker is None else attacker.public
     return Choice(
         attack=attack,
         bound=bound,
         prior=attacked.every.name,
         prior_words=attacked.every.words,
-        public=None if attacker is None else attacker.public.name,
-        left_out=None if attacker is None else attacker.public.left_out,
-        skipped=None if attacker is None else attacker.public.skipped,
+        public=public_texts and public_texts.name,
+        left_out=public_texts and public_texts.left_out,
+        skipped=public_texts and public_texts.skipped,
         texts=texts,
         attacked=sampled,
         plus=plus,
@@ -278,6 +252,23 @@ def choose(
         verdict=verdict,
         released_under=next((one["released_under"] for one in earlier.values() if "released_under" in one), None),
     )
+
+
+def _check_bound(bound: float) -> float:
+    """Return the bound on an attack; SettingError if it is not a number above 0 and below 1."""
+    if isinstance(bound, bool) or not isinstance(bound, numbers.Real):
+        raise SettingError(f"{_BOUND} must be a number between 0 and 1; found {type(bound).__name__}")
+    if not 0.0 < bound < 1.0:
+        raise SettingError(f"{_BOUND} must be above 0 and below 1; found {float(bound):g}")
+    return bound
+
+
+def _check_max_eps(epsilon: float) -> float:
+    """Return the largest eps to consider; SettingError if it is not a valid eps."""
+    try:
+        return check_epsilon(epsilon)
+    except SettingError as error:
+        raise SettingError(f"--max-eps (in Python: max_eps): {error}") from None
 
 
 def _open_attacker(
@@ -303,10 +294,8 @@ def _open_attacker(
 
 def sample_texts(texts: Sequence[str], words: int = _WORDS, fewest: int = _FEWEST) -> Sequence[str]:
     """Return texts at equal distances over all of them, with about so many words; all texts if they have fewer."""
-    count = max(fewest, round(len(texts) * words / max(1, sum(len(text.split()) for text in texts))))
-    if count >= len(texts):
-        return texts
-    return [texts[place * len(texts) // count] for place in range(count)]
+    number = max(fewest, round(len(texts) * words / max(1, sum(len(text.split()) for text in texts))))
+    return texts if number >= len(texts) else [texts[place * len(texts) // number] for place in range(number)]
 
 
 class WordFrequencies:
@@ -349,13 +338,14 @@ def _measure(
     """Return what the verdict on a suggestion depends on, which takes a few seconds."""
     under_test, plus = attacked.under_test, attacked.plus
     [guess] = measure_bayes(under_test, [attacked.prior], [eps], plus=plus)
-    context = None if attacker is None else measure_context(attacker, under_test, [eps], plus=plus)[0]
+    context = None if attacker is None else attacker.report(under_test, [eps], plus=plus).results[0]
     draws = None  # at eps = 0, no number is enough
     if eps > 0.0:
         quantiles = measure_sample(under_test, min(_SAMPLE, len(under_test.mapping.words)), [eps])
         draws = next(one.n_ml for one in quantiles if one.share == 0.5)
     let_through = count_let_through(under_test, data, column, epsilon=eps, plus=plus)
-    return collect_figures(attacked, guess, context, draws, measure_one_output(attacked, eps), let_through, earlier)
+    one_output = measure_one_output(under_test, attacked.prior.chances, eps, plus=plus)
+    return collect_figures(attacked, guess, context, draws, one_output, let_through, earlier)
 
 
 def _list_alternatives(attacked: Attacked, figures: Figures, others: Sequence[Candidate]) -> Iterator[Figures]:
@@ -370,16 +360,106 @@ def _list_alternatives(attacked: Attacked, figures: Figures, others: Sequence[Ca
     yield from compare_plus(attacked, figures)
 
 
+# The mappings to compare: stored ones, or one for each K, which are made in memory
+
+
+class Contender(NamedTuple):
+    """A mapping to compare with others. stored: whether the database has it. open: reads it, or makes it in memory."""
+
+    name: str
+    k: int
+    stored: bool
+    open: Callable[[ShareDone], Mapping]
+
+
+def list_contenders(
+    database: Database,
+    k: int | Sequence[int] | None = None,
+    embedding: str | None = None,
+    mappings: str | Sequence[str] = (),
+) -> list[Contender]:
+    """Return the stored mappings of some names, or else a mapping for each K, in ascending order.
+
+    The latter are like the default mapping apart from K and the embedding, and stored if there is one. By default, they
+    have the K in SIZES and that of the default mapping, as far as there are enough words.
+
+    SettingError if the arguments exclude each other, a K is not a whole number, or the default mapping was made with a
+    function; CusTextError if a mapping, an embedding or the vectors of the default mapping do not exist.
+    """
+    if mappings:
+        if k is not None or embedding is not None:
+            other = _K if k is not None else "--embedding (in Python: embedding)"
+            raise SettingError(f"--mapping (in Python: mappings) names stored mappings; leave out {other}")
+        with reading(database) as connection:
+            named = [find_mapping(connection, name) for name in dict.fromkeys(list_strings(mappings, "mappings"))]
+        return [_store(database, info) for info in named]
+    given = None if k is None else _check_sizes(k)
+    with reading(database) as connection:
+        infos = read_infos(connection)
+        recipe, own = _find_recipe(connection, infos, embedding)
+        source, words = read_words(connection, recipe)
+        recipe, first = words.settle(recipe), default_name(connection)
+    fitting = [size for size in sorted({*SIZES, *own}) if size <= len(words.words)]
+    if given and given[-1] > len(words.words):
+        raise SettingError(f"{_K} must not exceed the number of words, {len(words.words):,}; found {given[-1]:,}")
+
+    @cache
+    def read() -> Points:  # once for all K
+        with reading(database) as connection:
+            return read_vectors(connection, source, words.positions)
+
+    def make(recipe: Recipe, name: str, progress: ShareDone) -> Mapping:
+        return make_mapping(words, read(), recipe, name, progress=lambda done, total: progress(done / total))
+
+    found = []
+    for size in given or fitting or [len(words.words)]:
+        wanted = replace(recipe, k=size)
+        same = [one for one in infos if (one.recipe, one.embedding_sha256) == (wanted, words.sha256)]
+        same.sort(key=lambda info: info.name != first)
+        name = name_new(wanted, infos)
+        found.append(_store(database, same[0]) if same else Contender(name, size, False, partial(make, wanted, name)))
+    return found
+
+
+def _store(database: Database, info: MappingInfo) -> Contender:
+    return Contender(info.name, info.k, True, lambda progress: load_mapping(database, info.name))
+
+
+def _check_sizes(sizes: int | Sequence[int]) -> list[int]:
+    given = list(sizes) if isinstance(sizes, Sequence) and not isinstance(sizes, (str, bytes)) else [sizes]
+    found = sorted({check_whole(size, _K) for size in given})  # type: ignore[arg-type]
+    if not found or found[0] < 2:
+        wrong = found[0] if found else "none"
+        raise SettingError(f"{_K} must be group sizes of at least 2, such as 20,40; found {wrong}")
+    return found
+
+
+def _find_recipe(
+    connection: duckdb.DuckDBPyConnection, infos: Sequence[MappingInfo], embedding: str | None
+) -> tuple[Recipe, list[int]]:
+    """Return the recipe to vary, and the K of the default mapping if it was made with that recipe."""
+    if embedding is not None:
+        find_embedding(connection, embedding)
+        if not infos:
+            return Recipe(embedding), []
+    info = find_mapping(connection, None)
+    if info.measure not in MEASURES:
+        raise SettingError(
+            f"mapping {info.name} was made with a similarity function, so no other K can be tried; {_ELSE}"
+        )
+    if embedding not in (None, info.embedding):
+        return replace(info.recipe, embedding=str(embedding), word_limit=None), []
+    digests = {one.name: one.sha256 for one in read_embeddings(connection)}
+    if digests.get(info.embedding) != info.embedding_sha256:
+        raise MappingError(
+            f"trying several K needs the vectors from which mapping {info.name} was built, but embedding "
+            f"{info.embedding!r} was dropped or replaced; load them again: custext load FILE --name {info.embedding} "
+            f"--replace; or {_ELSE}"
+        )
+    return info.recipe, [info.k]
+
+
 # The best eps of a mapping at which an attack stays within a bound, and the best of several mappings
-
-
-def _check_bound(bound: float) -> float:
-    """Return the bound on an attack; SettingError if it is not a number above 0 and below 1."""
-    if isinstance(bound, bool) or not isinstance(bound, numbers.Real):
-        raise SettingError(f"{_BOUND} must be a number between 0 and 1; found {type(bound).__name__}")
-    if not 0.0 < bound < 1.0:
-        raise SettingError(f"{_BOUND} must be above 0 and below 1; found {float(bound):g}")
-    return bound
 
 
 def pick_candidate(candidates: Sequence[Candidate]) -> Candidate | None:
@@ -414,30 +494,32 @@ def find_candidate(
     """
     under_test, plus = attacked.under_test, attacked.plus
 
-    def measure(epsilons: Sequence[float], progress: ShareDone | None = None) -> list[_Result]:
+    def measure(
+        epsilons: Sequence[float], progress: ShareDone | None = None
+    ) -> Sequence[BayesResult] | Sequence[ContextResult]:
         if attacker is None:
-            return [*measure_bayes(under_test, [attacked.prior], epsilons, plus=plus, progress=progress)]
-        return [*measure_context(attacker, under_test, epsilons, plus=plus, progress=progress)]
-
-    def is_within(epsilon: float) -> bool:
-        if attacker is None:
-            return measure_guess(under_test, attacked.prior.chances, epsilon) <= bound
-        return measure([epsilon])[0].success <= bound
+            return measure_bayes(under_test, [attacked.prior], epsilons, plus=plus, progress=progress)
+        return attacker.report(under_test, epsilons, plus=plus, progress=progress).results
 
     tell, measuring = part_of(progress, 0, 1), part_of(progress, 0, 2)
     if attacker is None:
-        curve = measure(CURVE, measuring)
+        curve = [*measure(CURVE, measuring)]
     else:
-        curve = measure([0.0], part_of(measuring, 0, 2))
+        curve = [*measure([0.0], part_of(measuring, 0, 2))]
         # a larger eps can be safer only if a group has kept words too: a drawn word may then look like a kept one,
         # while a representative is never one of them
-        if curve[0].success <= bound or under_test.mixes_kept(plus=plus):
+        if curve[0].success <= bound or mixes_kept(under_test, plus=plus):
             curve += measure(_CONTEXT_CURVE[1:], part_of(measuring, 1, 2))
     # the curve and 8 steps of bisection are precise to half a percent, 4 to the error of the context attack
-    steps = 8 if attacker is None else 4
-    largest = _find_largest(is_within, curve, bound, max_eps, steps, part_of(progress, 1, 2))
-    at_0, info = curve[0], under_test.mapping.info
-    distances = {eps: measure_distance(attacked, eps) for eps in (0.0, *([] if largest is None else [largest]))}
+    largest = _find_largest(
+        lambda epsilon: measure([epsilon])[0].success <= bound,
+        {one.eps: one.success <= bound for one in curve},
+        max_eps,
+        8 if attacker is None else 4,
+        part_of(progress, 1, 2),
+    )
+    measured, info = [curve[0], *([] if largest is None else measure([largest]))], under_test.mapping.info
+    distances = {one.eps: measure_distance(attacked, one.eps) for one in measured}
     none = Candidate(
         mapping=info.name,
         k=info.k,
@@ -446,7 +528,7 @@ def find_candidate(
         recipe=info.recipe,
         words=info.words,
         fingerprint=info.fingerprint,
-        success_at_0=at_0.success,
+        success_at_0=curve[0].success,
         distance_at_0=distances[0.0],
         max_eps=max_eps,
         eps=None,
@@ -455,28 +537,35 @@ def find_candidate(
         drawn=attacked.prior.drawn,
         curve=tuple(curve),
     )
-    within = [one for one in (at_0, *([] if largest is None else measure([largest]))) if one.success <= bound]
+    within = [one for one in measured if one.success <= bound]
     tell(1.0)
-    options = [replace(none, eps=one.eps, success=one.success, distance=distances[one.eps]) for one in within]
-    return pick_candidate(options) or none
+    return pick_candidate([replace(none, **_at(one, distances[one.eps])) for one in within]) or none
+
+
+def _at(result: BayesResult | ContextResult, distance: float | None) -> dict[str, Any]:
+    return {"eps": result.eps, "success": result.success, "distance": distance}
+
+
+def mixes_kept(under_test: MappingUnderTest, *, plus: bool) -> bool:
+    """Return whether some group has both words that are replaced and words that are kept."""
+    mapping = under_test.mapping
+    undrawn = np.add.reduceat(under_test.find_undrawn(plus=plus).astype(np.int64), mapping.word_starts)
+    return bool(((undrawn > 0) & (undrawn < mapping.sizes)).any())
 
 
 def _find_largest(
-    is_within: Callable[[float], bool],
-    curve: Sequence[_Result],
-    bound: float,
-    max_eps: float,
-    steps: int,
-    progress: ShareDone,
+    is_within: Callable[[float], bool], known: dict[float, bool], max_eps: float, steps: int, progress: ShareDone
 ) -> float | None:
-    """Return about the largest eps within the bound; None if there is no eps above 0 within it."""
-    if all(one.success > bound for one in curve) or max_eps < SMALLEST_EPSILON:
+    """Return about the largest eps within the bound; None if there is no eps above 0 within it.
+
+    known: whether some eps are within it, 0 first.
+    """
+    if not any(known.values()) or max_eps < SMALLEST_EPSILON:
         return None
     low = max_eps
     if not is_within(max_eps):
-        within = [one.eps for one in curve[1:] if one.success <= bound and one.eps < max_eps]
-        low = max(within, default=SMALLEST_EPSILON)
-        high = min((one.eps for one in curve if one.success > bound and low < one.eps < max_eps), default=max_eps)
+        low = max((eps for eps in known if known[eps] and 0.0 < eps < max_eps), default=SMALLEST_EPSILON)
+        high = min((eps for eps in known if not known[eps] and low < eps < max_eps), default=max_eps)
         if low == SMALLEST_EPSILON and not is_within(low):
             return None
         for step in range(steps):
@@ -502,39 +591,28 @@ def find_eps_limit(hides_among: int) -> float:
     return min(_round_down(math.log(most)), LARGEST_EPSILON) if most > 1.01 else 0.0
 
 
-def _check_max_eps(epsilon: float) -> float:
-    """Return the largest eps to consider; SettingError if it is not a valid eps."""
-    try:
-        return check_epsilon(epsilon)
-    except SettingError as error:
-        raise SettingError(f"--max-eps (in Python: max_eps): {error}") from None
-
-
 def measure_distance(attacked: Attacked, epsilon: float) -> float | None:
     """Return the mean distance of a word from its replacement; None if the vectors are no longer stored.
 
     The unit is the root mean square distance of two random words, so that the lengths of vectors do not matter.
     """
-    under_test, prior = attacked.under_test, attacked.prior
-    space = under_test.find_space()
-    if space is None:
+    under_test, chances, mapping = attacked.under_test, attacked.prior.chances, attacked.under_test.mapping
+    try:
+        space = under_test.space
+    except MappingError:
         return None
-    mapping, points = under_test.mapping, space.centered
-    usual = math.sqrt(4.0 * float(space.half_squares.mean(dtype=np.float64))) or 1.0
+    points, usual = space.centered, math.sqrt(4.0 * float(space.half_squares.mean(dtype=np.float64))) or 1.0
     if epsilon == 0.0:
-        words = prior.chances.nonzero()[0]
+        words = chances.nonzero()[0]
         apart = points[words] - points[under_test.vocabulary.representatives(attacked.plus)[words]]
-        return float(prior.chances[words] @ np.sqrt(np.einsum("ij,ij->i", apart, apart, dtype=np.float64))) / usual
-    weights = under_test.certify(epsilon).weights
+        return float(chances[words] @ np.sqrt(np.einsum("ij,ij->i", apart, apart, dtype=np.float64))) / usual
     total = 0.0
-    for groups, matrices in matrices_by_size(mapping.sizes, weights):
+    for groups, matrices in matrices_by_size(mapping.sizes, under_test.certify(epsilon).weights):
         words = mapping.word_starts[groups][:, None] + np.arange(matrices.shape[1])
         members = points[words].astype(np.float64)
-        squares = (members**2).sum(axis=2)
-        products = np.einsum("gid,gjd->gij", members, members)
+        squares, products = (members**2).sum(axis=2), np.einsum("gid,gjd->gij", members, members)
         distances = np.sqrt(np.maximum(squares[:, :, None] + squares[:, None, :] - 2.0 * products, 0.0))
-        expected = (distances * (matrices / 2.0**64)).sum(axis=2)
-        total += float((expected * prior.chances[words]).sum())
+        total += float(((distances * (matrices / 2.0**64)).sum(axis=2) * chances[words]).sum())
     return total / usual
 
 
@@ -546,9 +624,8 @@ def measure_growth(candidates: Sequence[Candidate]) -> Growth | None:
         return None
     steps = [*pairwise(ordered)]
     falls = [(small.success_at_0 - large.success_at_0) / math.log2(large.k / small.k) for small, large in steps]
-    helpful = [place for place, fall in enumerate(falls) if fall >= _WORTHWHILE]
-    last = helpful[-1] + 1 if helpful else 0  # from here on, no step is worthwhile
-    small, large = steps[min(last, len(steps) - 1)]
+    last = max((place + 1 for place, fall in enumerate(falls) if fall >= _WORTHWHILE), default=0)
+    small, large = steps[min(last, len(steps) - 1)]  # from the last one on, no step is worthwhile
     return Growth(
         enough=small.k if last < len(steps) else None,
         worthwhile=_WORTHWHILE,

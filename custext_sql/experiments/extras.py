@@ -19,14 +19,6 @@ from custext_sql.parameters import check_whole
 
 _LENGTH = 128  # tokens per text, in the paper
 _PATIENCE = 10.0  # seconds; transformers itself tries each file six times, which takes 47 s without a network
-_EXTRAS = {  # the package that is imported: what pip calls it, and the extra that installs it
-    "sklearn": ("scikit-learn", "evaluation"),
-    "scipy": ("scipy", "evaluation"),
-    "matplotlib": ("matplotlib", "evaluation"),
-    "torch": ("torch", "models"),
-    "transformers": ("transformers", "models"),
-    "huggingface_hub": ("huggingface_hub", "models"),
-}
 
 
 def check_installed(*packages: str) -> None:
@@ -47,10 +39,10 @@ def import_library(name: str) -> Any:
 
 
 def _miss(package: str, problem: str = "") -> SettingError:
-    distribution, extra = _EXTRAS[package]
+    name = {"sklearn": "scikit-learn"}.get(package, package)
+    extra = "evaluation" if package in ("sklearn", "scipy", "matplotlib") else "models"
     # custext-sql is not on PyPI: only a checkout can install an extra by name
-    advice = f"in a checkout of custext-sql, run: pip install '.[{extra}]'"
-    return SettingError(f"this needs {distribution}{problem}; {advice}")
+    return SettingError(f"this needs {name}{problem}; in a checkout of custext-sql, run: pip install '.[{extra}]'")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +101,13 @@ def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **o
             except OSError:
                 if folder.is_dir():
                     raise
-            _reach_hub(place, advice)
+            try:
+                import_library("huggingface_hub").HfApi().model_info(place, timeout=_PATIENCE)
+            except Exception as error:  # no network, no such model, no permission: each has its own class
+                raise SettingError(
+                    f"cannot load the model {place}: it is neither a folder nor in the Hugging Face cache, "
+                    f"and could not be fetched; {advice}"
+                ) from error
             return _load(place, head, options, local_files_only=False)
         except SettingError:
             raise
@@ -134,17 +132,6 @@ def _load(place: str, head: str, options: dict[str, Any], *, local_files_only: b
             "save it there with tokenizer.save_pretrained"
         )
     return Pretrained(place, model.eval(), tokenizer, tuple(sorted(info["missing_keys"])))
-
-
-def _reach_hub(name: str, advice: str) -> None:
-    hub = import_library("huggingface_hub")
-    try:
-        hub.HfApi().model_info(name, timeout=_PATIENCE)
-    except Exception as error:  # no network, no such model, no permission: each has its own class
-        raise SettingError(
-            f"cannot load the model {name}: it is neither a folder nor in the Hugging Face cache, "
-            f"and could not be fetched; {advice}"
-        ) from error
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Trials of an experiment: a mechanism on the words of a mapping, at an eps, with a seed; and their progress."""
+"""What experiments test: a mechanism on the words of a mapping, at an eps, with a seed; and their progress."""
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -19,11 +19,9 @@ from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_at_least, suggest
 from custext_sql.sanitizer.policy import Policy, choose_policy
-from custext_sql.sanitizer.replacer import Mechanism, Replaced, Replacer
-from custext_sql.sanitizer.row_settings import RowSettings
+from custext_sql.sanitizer.replacer import Mechanism, Replaced, Replacer, RowSettings
 from custext_sql.sanitizer.traced_text import Piece, list_pieces
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import FoundWords
+from custext_sql.sanitizer.words import FoundWords, Vocabulary
 from custext_sql.store.database import Database, reading
 from custext_sql.store.embeddings import read_embeddings, read_vectors
 from custext_sql.store.mappings import find_mapping, read_mapping
@@ -31,11 +29,7 @@ from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
 
 CUSTEXT, CUSTEXT_PLUS, ORIGINAL, RANDOM = "custext", "custext+", "original", "random"
-_DISTANCE_BASED: dict[str, type[SanText] | type[Fbdd]] = {  # their protection weakens with the distance between words
-    "santext": SanText,
-    "santext+": SanTextPlus,
-    "fbdd": Fbdd,
-}
+_DISTANCE_BASED: dict[str, type[SanText] | type[Fbdd]] = {"santext": SanText, "santext+": SanTextPlus, "fbdd": Fbdd}
 _WITH_GROUPS, _WITHOUT_EPSILON = (CUSTEXT, CUSTEXT_PLUS), (RANDOM, ORIGINAL)
 MECHANISMS = (*_WITH_GROUPS, *_DISTANCE_BASED, *_WITHOUT_EPSILON)
 
@@ -56,67 +50,18 @@ def cut(sizes: Numbers, most: int) -> Iterator[slice]:
         start = stop
 
 
-@dataclass(frozen=True)
-class MechanismUnderTest:
-    """A mechanism with everything it needs.
-
-    Its draws come from a seed, so that an experiment can be repeated. Its texts are for measuring, never for release.
-    plus: whether it keeps stopwords. Methods take any eps, or None, for a mechanism that needs none.
-    """
-
-    name: str
-    replacer: Replacer
-    plus: bool
-
-    def sanitize(self, texts: Sequence[str], epsilon: float | None, seed: int) -> list[str]:
-        """Return the sanitized texts."""
-        if self.name == ORIGINAL:
-            return list(texts)
-        replaced = self._replace(texts, epsilon, seed)
-        written: list[str] = TextColumn(replaced.text, replaced.offsets).to_arrow().to_pylist()
-        return written
-
-    def compare(self, texts: Sequence[str], epsilon: float | None, seed: int) -> list[list[Piece]]:
-        """Return the pieces of each text, before and after, for any mechanism but `original`, which changes none."""
-        return list_pieces(self._replace(texts, epsilon, seed))
-
-    def find_share_in_clear(self, texts: Sequence[str], seed: int) -> float:
-        """Return the share of words that are kept, and so stay in the clear. Words that draw themselves do not count.
-
-        Nothing is drawn, except which words SANTEXT+ keeps.
-        """
-        if self.name == ORIGINAL:
-            return 1.0
-        found = self.find_words(open_column(list(texts))[0])
-        kept, mechanism = self.count_in_clear(found), self.replacer.mechanism
-        if isinstance(mechanism, SanTextPlus):
-            places = found.at(Kind.REPLACED)
-            draws = open_draws(seed).draw(places, found.find_firsts, WORDS)
-            kept += int(mechanism.find_kept(found.numbers[places].astype(np.int64), draws).sum())
-        return kept / max(len(found.kinds), 1)
-
-    def find_words(self, column: TextColumn) -> FoundWords:
-        """Return the words of some texts, read as the policy says."""
-        text, offsets = self.replacer.open_text(column.text, column.offsets)
-        return self.replacer.find_words(text, offsets, plus=self.plus)
-
-    def count_in_clear(self, found: FoundWords) -> int:
-        """Return how many of these words stay in the clear under the policy."""
-        policy = self.replacer.policy
-        kept = [Kind.STOPWORD, Kind.ENDING, Kind.KEPT]
-        kept += [Kind.UNKNOWN] * (policy.unknown == "keep") + [Kind.NUMBER] * (policy.numbers == "keep")
-        return int(np.bincount(found.kinds, minlength=len(Kind))[kept].sum())
-
-    def _replace(self, texts: Sequence[str], epsilon: float | None, seed: int) -> Replaced:
-        column, settings = open_column(list(texts))[0], RowSettings(1.0 if epsilon is None else epsilon, self.plus)
-        return self.replacer.replace_words(column.text, column.offsets, open_draws(seed), settings)
-
-
 def open_draws(seed: int) -> SeededRandomness:
     """Return the draws of an experiment, which releases nothing and so needs no warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         return SeededRandomness(seed)
+
+
+def count_in_clear(found: FoundWords, policy: Policy) -> int:
+    """Return how many of these words stay in the clear under a policy. Words that draw themselves do not count."""
+    kept = [Kind.STOPWORD, Kind.ENDING, Kind.KEPT]
+    kept += [Kind.UNKNOWN] * (policy.unknown == "keep") + [Kind.NUMBER] * (policy.numbers == "keep")
+    return int(np.bincount(found.kinds, minlength=len(Kind))[kept].sum())
 
 
 class MappingUnderTest:
@@ -137,26 +82,20 @@ class MappingUnderTest:
         converted: bool = True,
     ) -> None:
         with reading(database) as connection:
-            if isinstance(mapping, Mapping):
-                self.mapping = mapping
-            else:
-                self.mapping = read_mapping(connection, find_mapping(connection, mapping))
+            if not isinstance(mapping, Mapping):
+                mapping = read_mapping(connection, find_mapping(connection, mapping))
+            self.mapping = mapping
             self.stopwords = read_stopwords(connection, SHIPPED_LANGUAGE)
         self.policy, self.calibration = choose_policy(policy), calibration
         self.vocabulary = Vocabulary(self.mapping, self.stopwords, self.policy.keep_words)
         self._database, self._converted = database, converted
         self._certified: tuple[tuple[float, str], CertifiedTable] | None = None
+        self._opened: dict[str, Replacer] = {}
 
     def find_undrawn(self, *, plus: bool) -> Flags:
         """Return which words of the mapping are kept, or masked because they are alone, instead of being drawn for."""
         numbers = np.arange(self.vocabulary.size, dtype=np.int32)
         return ~Kind.REPLACED.find_in(self.vocabulary.find_kinds(numbers, plus))
-
-    def mixes_kept(self, *, plus: bool) -> bool:
-        """Return whether some group has both words that are replaced and words that are kept."""
-        sizes = self.mapping.sizes
-        undrawn = np.add.reduceat(self.find_undrawn(plus=plus).astype(np.int64), self.mapping.word_starts)
-        return bool(((undrawn > 0) & (undrawn < sizes)).any())
 
     @cached_property
     def space(self) -> WordSpace:
@@ -175,13 +114,6 @@ class MappingUnderTest:
             raise MappingError(f"embedding {embedding.name}: its vectors are too large for 32-bit arithmetic")
         return space
 
-    def find_space(self) -> WordSpace | None:
-        """Return the vectors, or None if they are no longer stored."""
-        try:
-            return self.space
-        except MappingError:
-            return None
-
     def certify(self, epsilon: float, calibration: str | None = None) -> CertifiedTable:
         """Return the verified tables at an eps above 0. calibration: by default that under test.
 
@@ -192,14 +124,16 @@ class MappingUnderTest:
             self._certified = setting, certify(self.mapping.sizes, self.mapping.scores, *setting)
         return self._certified[1]
 
-    def open(self, name: str) -> MechanismUnderTest:
-        """Return the mechanism of that name, ready to run.
+    def open(self, name: str) -> Replacer:
+        """Return what replaces words by the mechanism of that name.
 
         SettingError if it does not exist; MappingError if it needs vectors that are no longer stored.
         """
         if name not in MECHANISMS:
             raise SettingError(f"mechanism {name!r} does not exist; {suggest(name, MECHANISMS, 'mechanisms')}")
-        return MechanismUnderTest(name, Replacer(self.vocabulary, self._make(name), self.policy), name == CUSTEXT_PLUS)
+        if name not in self._opened:
+            self._opened[name] = Replacer(self.vocabulary, self._make(name), self.policy)
+        return self._opened[name]
 
     def _make(self, name: str) -> Mechanism:
         if name in _WITH_GROUPS:
@@ -216,28 +150,77 @@ class MappingUnderTest:
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a mechanism on the words of a mapping, at an eps (None if it needs none), with a seed."""
+    """One run of the mechanism of that name on the words of a mapping, at an eps (None if it needs none), with a seed.
+
+    So an experiment can be repeated. Its texts are for measuring, never for release.
+    """
 
     under_test: MappingUnderTest
-    mechanism: MechanismUnderTest
-    epsilon: float | None
-    seed: int
+    name: str
+    epsilon: float | None = None
+    seed: int = 0
+
+    @property
+    def replacer(self) -> Replacer:
+        """What replaces words."""
+        return self.under_test.open(self.name)
+
+    @property
+    def plus(self) -> bool:
+        """Whether stopwords are kept."""
+        return self.name == CUSTEXT_PLUS
 
     @property
     def uses_groups(self) -> bool:
         """Whether the mechanism draws within the groups of the mapping."""
-        return self.mechanism.name in _WITH_GROUPS
+        return self.name in _WITH_GROUPS
+
+    def sanitize(self, texts: Sequence[str]) -> list[str]:
+        """Return the sanitized texts."""
+        if self.name == ORIGINAL:
+            return list(texts)
+        replaced = self._replace(texts)
+        written: list[str] = TextColumn(replaced.text, replaced.offsets).to_arrow().to_pylist()
+        return written
+
+    def compare(self, texts: Sequence[str]) -> list[list[Piece]]:
+        """Return the pieces of each text, before and after, for any mechanism but `original`, which changes none."""
+        return list_pieces(self._replace(texts))
+
+    def find_words(self, column: TextColumn) -> FoundWords:
+        """Return the words of some texts, read as the policy says."""
+        return self.replacer.find_words(*self.replacer.open_text(column.text, column.offsets), plus=self.plus)
+
+    def find_share_in_clear(self, texts: Sequence[str]) -> float:
+        """Return the share of words that are kept, and so stay in the clear. Words that draw themselves do not count.
+
+        Nothing is drawn, except which words SANTEXT+ keeps.
+        """
+        if self.name == ORIGINAL:
+            return 1.0
+        found, mechanism = self.find_words(open_column(list(texts))[0]), self.replacer.mechanism
+        kept = count_in_clear(found, self.under_test.policy)
+        if isinstance(mechanism, SanTextPlus):
+            places = found.at(Kind.REPLACED)
+            draws = open_draws(self.seed).draw(places, found.find_firsts, WORDS)
+            kept += int(mechanism.find_kept(found.numbers[places].astype(np.int64), draws).sum())
+        return kept / max(len(found.kinds), 1)
 
     def describe(self) -> dict[str, Any]:
         """Return what results say of the trial, under the names of their fields. None: what it does not depend on."""
         info = self.under_test.mapping.info
         return {
-            "mechanism": self.mechanism.name,
-            "embedding": None if self.mechanism.name == ORIGINAL else info.embedding,
+            "mechanism": self.name,
+            "embedding": None if self.name == ORIGINAL else info.embedding,
             "mapping": info.name if self.uses_groups else None,
             "k": info.k if self.uses_groups else None,
             "eps": self.epsilon,
         }
+
+    def _replace(self, texts: Sequence[str]) -> Replaced:
+        column, epsilon = open_column(list(texts))[0], 1.0 if self.epsilon is None else self.epsilon
+        settings = RowSettings(epsilon, self.plus)
+        return self.replacer.replace_words(column.text, column.offsets, open_draws(self.seed), settings)
 
 
 def list_trials(
@@ -259,13 +242,10 @@ def list_trials(
         for under_test in mappings[: 1 if name == ORIGINAL else None]:
             words = under_test.mapping.info.embedding, frozenset(under_test.mapping.words)
             distinct.setdefault(under_test if name in _WITH_GROUPS else words, under_test)
-        trials += [
-            Trial(under_test, mechanism, epsilon, seed)
-            for under_test in distinct.values()
-            for mechanism in [under_test.open(name)]
-            for epsilon in grid
-            for seed in range(1 if name == ORIGINAL else seeds)
-        ]
+        for under_test in distinct.values():
+            under_test.open(name)
+            runs = range(1 if name == ORIGINAL else seeds)
+            trials += [Trial(under_test, name, epsilon, seed) for epsilon in grid for seed in runs]
         if not grid:
             raise SettingError(f"eps = 0 is for {CUSTEXT} and {CUSTEXT_PLUS} only; give {name} another eps, such as 1")
     return trials
@@ -287,8 +267,3 @@ def list_strings(strings: str | Sequence[str], parameter: str) -> list[str]:
         if not isinstance(one, str):
             raise SettingError(f"{parameter} must be a string or a sequence of strings; found {type(one).__name__}")
     return found
-
-
-def list_once(names: str | Sequence[str], parameter: str) -> list[str]:
-    """Return the same without duplicates."""
-    return list(dict.fromkeys(list_strings(names, parameter)))

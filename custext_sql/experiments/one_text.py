@@ -8,27 +8,31 @@ import numpy as np
 
 from custext_sql.arrays import Floats, Numbers
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.context_attack import (
+from custext_sql.experiments.bayes_attack import CERTAINTY
+from custext_sql.experiments.context_attack import (
+    Alphabet,
+    BigramModel,
+    OutputLikelihoods,
+    SymbolText,
     count_context_guesses,
+    find_success,
     guess_hidden,
     guess_singly,
     learn_bigrams,
     leave_out,
     normalize_text,
 )
-from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel, OutputLikelihoods, SymbolText
-from custext_sql.experiments.attacks.query_attack import count_draws
-from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MechanismUnderTest
-from custext_sql.experiments.public_texts import check_column_use, list_public
+from custext_sql.experiments.query_attack import SAMPLE_SIMULATIONS, measure_queries
 from custext_sql.experiments.report import list_counts
-from custext_sql.experiments.verdict import CERTAINTY, Figures, Verdict, judge, vary
+from custext_sql.experiments.texts import check_column_use, list_public
+from custext_sql.experiments.verdict import Figures, Verdict, judge, vary
 from custext_sql.files.inputs.texts import Texts, name_texts
 from custext_sql.kinds import Kind
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_type
 from custext_sql.sanitizer.receipt import Receipt
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sanitizer.vocabulary import SPELLINGS
+from custext_sql.sanitizer.words import SPELLINGS
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import spread_out
 from custext_sql.text.word_boundaries import fold_word
@@ -41,44 +45,31 @@ _YOURS = "your text"
 
 @dataclass(frozen=True)
 class WordChances:
-    """How often an attacker guesses a replaced word from its replacement alone, over all possible draws.
+    """How often an attacker guesses a replaced word from its replacement alone, over all possible draws."""
 
-    right: the probability that the best guess is right. certain: the probability of a replacement after which the
-    attacker is at least 90% certain of the best guess. unchanged: the probability that the word is replaced by itself.
-    """
-
-    right: float
-    certain: float
-    unchanged: float
+    right: float  # the probability that the best guess is right
+    certain: float  # the probability of a replacement after which the attacker is at least 90% certain of that guess
+    unchanged: float  # the probability that the word is replaced by itself
 
 
 @dataclass(frozen=True)
 class ContextChances:
-    """How often an attacker guesses the replaced words of a text from the whole text, over simulated draws.
+    """How often an attacker guesses the replaced words of a text from the whole text, over simulated draws."""
 
-    right: the share of the replaced words that are guessed correctly. all_right: the share of the simulations in which
-    every one of them is. simulations: how many there were.
-    """
-
-    right: float
-    all_right: float
+    right: float  # the share of the replaced words that are guessed correctly
+    all_right: float  # the share of the simulations in which every one of them is
     simulations: int
 
 
 @dataclass(frozen=True)
 class TextGuesses:
-    """What an attacker guesses for the replaced words of one text.
+    """What an attacker guesses for the replaced words of one text."""
 
-    places: which words of the text were replaced, as places in the list of its words. guesses: the guess for each.
-    right: whether each guess is the original word. certainties: how certain the attacker is of each, 0 to 1.
-    with_context: whether the attacker looked at the whole text; if not, at each replacement alone.
-    """
-
-    places: tuple[int, ...]
-    guesses: tuple[str, ...]
-    right: tuple[bool, ...]
-    certainties: tuple[float, ...]
-    with_context: bool
+    places: tuple[int, ...]  # which words of the text were replaced, as places in the list of its words
+    guesses: tuple[str, ...]  # the guess for each
+    right: tuple[bool, ...]  # whether it is the original word
+    certainties: tuple[float, ...]  # how certain the attacker is of it, 0 to 1
+    with_context: bool  # whether the attacker looked at the whole text; if not, at each replacement alone
 
     @property
     def share(self) -> float | None:
@@ -113,7 +104,7 @@ class TextAttacker:
     ) -> None:
         check_type(sanitizer, Sanitizer, "sanitizer must be a Sanitizer")
         check_column_use(public, public_column, public=True)
-        self.sanitizer, self.plus = sanitizer, bool(sanitizer.settings.settle_rows(None, plus, 1).plus)
+        self.sanitizer, self.plus = sanitizer, bool(sanitizer.settle_rows(None, plus, 1).plus)
         self.public = None if public is None else name_texts(public)
         self._mapping, self._replacer = sanitizer.mapping, sanitizer.replacer
         self._alphabet = Alphabet(self._mapping, self._replacer, plus=self.plus)
@@ -135,7 +126,7 @@ class TextAttacker:
         likelihoods = self._find_likelihoods(eps, read.symbols)
         visible = read.symbols.copy()
         visible[places] = self._find_outputs(read, outputs)
-        if not likelihoods.find(visible[places])[np.arange(len(places)), model.columns[hidden]].all():
+        if not likelihoods.find(visible[places])[np.arange(len(places)), self._alphabet.columns[hidden]].all():
             raise _mismatch()
         if self.public is None:
             guesses, certainties = guess_singly(model, likelihoods, visible[places])
@@ -191,23 +182,24 @@ class TextAttacker:
         if self.public is None or not words:
             return None
         simulations = -(-_WORDS // words) if epsilon else 1  # at eps = 0, all would be the same
-        attacked = MechanismUnderTest(CUSTEXT_PLUS if self.plus else CUSTEXT, self._replacer, self.plus)
-        copies = open_column([text] * simulations)[0]
-        counts = count_context_guesses(self._find_model(text), attacked, copies, epsilon, seed=0)
-        return ContextChances(counts.success, counts.texts_guessed, simulations)
+        model, sampler, copies = self._find_model(text), self._replacer.mechanism, open_column([text] * simulations)[0]
+        counts = count_context_guesses(model, sampler, copies, epsilon, seed=0)
+        return ContextChances(find_success(counts), counts["texts_complete"] / counts["texts"], simulations)
 
     def count_draws(self, word: str, eps: float | None = None) -> tuple[int | None, int | None]:
         """Return how many draws of a word identify it, as `n_mode` and `n_ml` of `QueryResult`; None: no number does.
 
         The numbers come from 1,000 simulations. MappingError if the mapping does not have the word.
         """
-        return count_draws(
+        [found] = measure_queries(
             self._mapping,
-            self._mapping.words[self._find(word)],
-            self._settle(eps),
+            [self._mapping.words[self._find(word)]],
+            [self._settle(eps)],
             calibration=self.sanitizer.settings.calibration,
+            simulations=SAMPLE_SIMULATIONS,
             representatives=self._replacer.vocabulary.representatives(self.plus),
         )
+        return found.n_mode, found.n_ml
 
     def _settle(self, eps: float | None) -> float:
         return self.sanitizer.settings.eps if eps is None else check_epsilon(eps)
@@ -277,16 +269,16 @@ def find_chances(model: BigramModel, likelihoods: OutputLikelihoods, words: Numb
     alphabet = model.alphabet
     right, certain, unchanged = np.zeros((3, alphabet.size + 1))  # filled up, as rows of symbols are
     classes = np.unique(alphabet.classes[words])
-    for some in np.array_split(classes, 1 + int(alphabet.sizes[classes].sum()) * model.width // _CELLS):
+    for some in np.array_split(classes, 1 + int(alphabet.sizes[classes].sum()) * alphabet.width // _CELLS):
         outputs = spread_out(alphabet.firsts[some], alphabet.sizes[some])
         rows, own = np.arange(len(outputs)), alphabet.classes[outputs]
-        chances, hidden = likelihoods.find(outputs), model.list_symbols(own)
+        chances, hidden = likelihoods.find(outputs), alphabet.list_symbols(own)
         together = chances * model.find_chances(own)
         best = together.argmax(axis=1)
         np.add.at(right, hidden[rows, best], chances[rows, best])
         sure = together[rows, best] >= CERTAINTY * together.sum(axis=1)
         np.add.at(certain, hidden[sure], chances[sure])
-        unchanged[outputs] = chances[rows, model.columns[outputs]]
+        unchanged[outputs] = chances[rows, alphabet.columns[outputs]]
     return right[words], certain[words], unchanged[words]
 
 

@@ -13,35 +13,38 @@ import numpy as np
 
 from custext_sql.arrays import Flags, Numbers
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bayes_attack import (
+from custext_sql.experiments.bayes_attack import (
     BayesResult,
     Prior,
     find_prior,
-    join_neighbors,
-    measure_certain,
-    measure_certain_floor,
-    measure_curves,
-    measure_floor,
+    measure_bayes,
     measure_guess,
-    measure_unchanged,
+    measure_one_output,
     uniform_prior,
 )
-from custext_sql.experiments.attacks.context_attack import ContextAttack, ContextResult, attack_texts
-from custext_sql.experiments.attacks.query_attack import QueryResult, find_quantile, measure_queries
 from custext_sql.experiments.charts import Point, Series, embed_chart, shorten
+from custext_sql.experiments.context_attack import ContextAttack, ContextAttacker, ContextResult, read_public
 from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, list_strings, part_of
-from custext_sql.experiments.public_texts import find_public_column
-from custext_sql.experiments.verdict import CERTAINTY, SECTIONS, Figures, Verdict, judge, vary
-from custext_sql.files.inputs.input_files import list_files
-from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts, name_texts, open_texts, stream_texts
+from custext_sql.experiments.query_attack import QueryResult, find_quantile, measure_queries
+from custext_sql.experiments.texts import find_public_column
+from custext_sql.experiments.verdict import SECTIONS, Figures, Verdict, judge, vary
+from custext_sql.files.inputs.file_formats import list_files
+from custext_sql.files.inputs.texts import (
+    DataFiles,
+    DataTable,
+    Texts,
+    list_texts,
+    name_texts,
+    open_texts,
+    stream_texts,
+)
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.kinds import COUNTS, Kind, list_treatments
-from custext_sql.ledger.checks import find_second_mapping
+from custext_sql.ledger.checks import add_up, find_related, find_second_mapping
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.entries import Terms, new_entry
-from custext_sql.ledger.overview import read_all
+from custext_sql.ledger.ledger import read_all
 from custext_sql.ledger.places import LedgerFile
-from custext_sql.ledger.spending import add_up, find_related
 from custext_sql.mapping.mapping import Mapping as Tables
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
 from custext_sql.parameters import count_of
@@ -66,67 +69,47 @@ _EPSILONS = (0.0, 1.0, 2.0, 3.0, 8.0)  # of the query attack and the context att
 _FEWER = (0.0, 1.0, 3.0, 8.0, 20.0)  # of the best single guess under the other calibration, which may take a second
 _STEPS = 5
 _LONG = 2600  # characters of a verdict that need smaller type to fit on a printed page
-_COUNTS = ("rows", "words", *COUNTS, "symbols", "characters_in_clear")  # of a receipt
 
 
 @dataclass(frozen=True)
 class Quantile:
-    """How many draws suffice to identify a share of the vocabulary with probability 0.95, at one eps.
+    """How many draws identify a share of the vocabulary with probability 0.95, at one eps; None: no number does.
 
-    share: 0 to 1. n_mode: for an attacker who guesses the most frequent output. n_ml: for one who guesses the input of
-    maximum likelihood. None: no number is enough.
-    n_mode_error, n_ml_error: their standard errors, mostly due to the words that happen to be in the sample.
+    Standard errors are mostly due to the words that happen to be in the sample.
     """
 
-    share: float
+    share: float  # 0 to 1
     eps: float
-    n_mode: int | None
+    n_mode: int | None  # for an attacker who guesses the most frequent output
     n_mode_error: float | None
-    n_ml: int | None
+    n_ml: int | None  # for an attacker who guesses the input of maximum likelihood
     n_ml_error: float | None
 
 
 @dataclass(frozen=True)
 class Report:
-    """How private texts are at one eps.
+    """How private texts are at one eps. Shares and probabilities are 0 to 1."""
 
-    verdict: what all of this means, in plain words, for the person who must sign.
-    created_at: UTC. mapping, fingerprint, k, words, groups: the name of the mapping, the SHA-256 of its tables, its
-        group size K, and its numbers of words and groups.
-    eps: the budget per word. calibration: how eps sets the temperature, "paper" or "tight". plus: whether stopwords are
-        kept. policy: its name.
-    priors: the names of the priors: "uniform", and that of your texts or of a file, if given.
-    certificate: what was verified, one Certificate per calibration.
-    bayes: the best single guess, one result per prior, calibration and eps. one_output: what else one output reveals,
-        as `measure_one_output` returns it.
-    context: the context attack on your texts; None if no public texts were given.
-    queries: the query attack, one result per word and eps.
-    quantiles: the draws that suffice for shares of random words of the vocabulary. sample: the number of these words.
-    let_through: what becomes of the words of your texts, as `count_let_through` returns it; None if there are none.
-
-    Shares and probabilities are 0 to 1.
-    """
-
-    verdict: Verdict
-    created_at: datetime
+    verdict: Verdict  # what all of this means, in plain words, for the person who must sign
+    created_at: datetime  # UTC
     mapping: str
-    fingerprint: str
-    k: int
-    words: int
+    fingerprint: str  # the SHA-256 of its tables
+    k: int  # its group size K
+    words: int  # how many it has
     groups: int
-    eps: float
-    calibration: str
-    plus: bool
-    policy: str
-    priors: tuple[str, ...]
-    certificate: tuple[Certificate, ...]
-    bayes: tuple[BayesResult, ...]
-    one_output: dict[str, float]
-    context: ContextAttack | None
-    queries: tuple[QueryResult, ...]
-    quantiles: tuple[Quantile, ...]
-    sample: int
-    let_through: dict[str, Any] | None
+    eps: float  # the budget per word
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
+    plus: bool  # whether stopwords are kept
+    policy: str  # its name
+    priors: tuple[str, ...]  # "uniform", and the name of your texts or of a file, if given
+    certificate: tuple[Certificate, ...]  # what was verified, one per calibration
+    bayes: tuple[BayesResult, ...]  # the best single guess, one result per prior, calibration and eps
+    one_output: dict[str, float]  # what else one output reveals, as `measure_one_output` returns it
+    context: ContextAttack | None  # the context attack on your texts; None if no public texts were given
+    queries: tuple[QueryResult, ...]  # the query attack, one result per word and eps
+    quantiles: tuple[Quantile, ...]  # the draws that identify shares of random words of the vocabulary
+    sample: int  # the number of these words
+    let_through: dict[str, Any] | None  # what becomes of the words of your texts, as `count_let_through` returns it
 
 
 @dataclass(frozen=True)
@@ -167,26 +150,18 @@ def write_report(
     The report covers attacks, what stays in the clear and what is verified. For the utility of sanitized texts, see
     `evaluate_utility` and `evaluate_tradeoff`.
 
-    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
-    html: where to write a self-contained page; None: no page.
+    html: where to write a self-contained page; None: no page. force: whether to overwrite an existing one.
     data: your texts, whose words are counted: the path of a file, a DataTable, or a sequence of texts. The counts are
         not protected.
     column: the column of that file; None for lines of text and for a sequence.
     prior: the path of a file of word frequencies to use instead of those in data, with a word and a number per line.
     public: public texts from which the attacker of the context attack on data learns, like data; None: no such attack.
-    public_column: the column of `public`; by default that in `column`.
     words: a word or several for the query attack; by default a few common words.
     eps: the budget per word: 0, or 0.001 to 100.
-    plus: whether stopwords are kept.
-    policy: what to do with unknown words and numbers: "strict", "paper" or a Policy.
-    calibration: "paper" or "tight".
-    mapping: its name; by default the database's default mapping.
     dataset: the name of your texts in the ledger, under which they were or will be released; by default their files or
         their table.
-    force: whether to overwrite an existing page.
-    progress: called with the share of the work done, 0 to 1.
 
-    Returns a Report.
+    All other arguments are those of `attack_context`.
 
     OutputError if the page cannot be written or already exists; SettingError if a setting is invalid; SourceError if a
     file cannot be read; MappingError if the mapping does not exist or lacks a word.
@@ -202,14 +177,17 @@ def write_report(
     uniform = Attacked(under_test, uniform_prior(len(tables.words)), plus)
     known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
     attacked = uniform if known is None else Attacked(under_test, known, plus)
-    priors = [uniform.prior, *([] if known is None else [attacked.prior])]
-    grids = {one: sorted({*(CURVE if one == calibration else _FEWER), epsilon}) for one in CALIBRATIONS}
-    bayes = measure_curves(under_test, priors, grids, plus=plus, progress=progress, parts=_STEPS)
+    priors, bayes = [uniform.prior, *([] if known is None else [attacked.prior])], []
+    for number, one in enumerate(CALIBRATIONS):
+        grid, tell = sorted({*(CURVE if one == calibration else _FEWER), epsilon}), part_of(progress, number, _STEPS)
+        bayes += measure_bayes(under_test, priors, grid, calibration=one, plus=plus, progress=tell)
     curve = [one for one in bayes if (one.prior, one.calibration) == (priors[-1].name, calibration)]
     some, context = sorted({*_EPSILONS, epsilon}), None
     if data is not None and public is not None:
-        texts = data, column, public, find_public_column(public, public_column, column)
-        context = attack_texts(under_test, some, *texts, plus=plus, progress=part_of(progress, 2, _STEPS))
+        texts = [text or "" for text in list_texts(data, column)]
+        learned = read_public(public, find_public_column(public, public_column, column), texts)
+        attacker = ContextAttacker(texts, learned, name_texts(data))
+        context = attacker.report(under_test, some, plus=plus, progress=part_of(progress, 2, _STEPS))
     kept = under_test.stopwords if plus else frozenset()
     queries = measure_queries(
         tables,
@@ -221,7 +199,7 @@ def write_report(
     )
     sample = min(SAMPLE, len(tables.words))
     quantiles = measure_sample(under_test, sample, some, progress=part_of(progress, 4, _STEPS))
-    one_output = measure_one_output(attacked, epsilon)
+    one_output = measure_one_output(under_test, attacked.prior.chances, epsilon, plus=plus)
     let_through = count_let_through(under_test, data, column, epsilon=epsilon, plus=plus)
     in_context = () if context is None else context.results
     figures = collect_figures(
@@ -233,6 +211,9 @@ def write_report(
         let_through,
         find_earlier(database, data, to_release, tables, plus=plus),
     )
+    certificate = [
+        certify_mapping(tables, under_test.vocabulary, epsilon, plus=plus, calibration=one) for one in CALIBRATIONS
+    ]
     report = Report(
         verdict=judge(figures, [*list_alternatives(database, attacked, figures, curve, in_context, one_output)]),
         created_at=datetime.now(UTC).replace(tzinfo=None, microsecond=0),
@@ -246,9 +227,7 @@ def write_report(
         plus=plus,
         policy=name_policy(under_test.policy),
         priors=tuple(one.name for one in priors),
-        certificate=tuple(
-            certify_mapping(tables, under_test.vocabulary, epsilon, plus=plus, calibration=one) for one in CALIBRATIONS
-        ),
+        certificate=tuple(certificate),
         bayes=tuple(bayes),
         one_output=one_output,
         context=context,
@@ -260,30 +239,6 @@ def write_report(
     if html is not None:
         publish_text(Path(html), render_report(report), force=force)
     return report
-
-
-# Measuring
-
-
-def measure_one_output(attacked: Attacked, epsilon: float) -> dict[str, float]:
-    """Return what one output reveals at an eps, besides the best single guess, as shares of the replaced words.
-
-    certain: words of which the attacker of the best single guess is at least 90% certain. unchanged: words that are
-    expected to be replaced by themselves. floor_of_joined: the floor of the best single guess, if every two neighboring
-    groups were one.
-    """
-    under_test, chances = attacked.under_test, attacked.prior.chances
-    sizes = under_test.mapping.sizes
-    if epsilon == 0.0:  # a word stays the same if it is the representative of its group
-        certain = measure_certain_floor(sizes, chances, CERTAINTY)
-        stays = under_test.vocabulary.representatives(attacked.plus) == range(len(chances))
-        unchanged = float(chances[stays].sum())
-    else:
-        weights = under_test.certify(epsilon).weights
-        certain = measure_certain(sizes, weights, chances, CERTAINTY)
-        unchanged = measure_unchanged(sizes, weights, chances)
-    joined = measure_floor(join_neighbors(sizes), chances)
-    return {"certain": certain, "unchanged": unchanged, "floor_of_joined": joined}
 
 
 def measure_sample(
@@ -335,14 +290,18 @@ def count_let_through(
     tally = _RowTally()
     for part in stream_texts(data, column):
         sanitizer.sanitize_column(part, epsilon, plus, tally=tally)
-    counts = list_counts(sanitizer.receipt(tally, epsilon, plus), *tally.find_replaced())
-    named = {"dataset": name_texts(data), "policy": name_policy(policy)}
-    return {**named, "plus": plus, "numbers": policy.numbers, "counts": counts}
+    return {
+        "dataset": name_texts(data),
+        "policy": name_policy(policy),
+        "plus": plus,
+        "numbers": policy.numbers,
+        "counts": list_counts(sanitizer.receipt(tally, epsilon, plus), *tally.find_replaced()),
+    }
 
 
 def list_counts(receipt: Receipt, median: float, largest: float) -> dict[str, float]:
     """Return the counts of a receipt by name, and the median and the largest number of replaced words of a row."""
-    counts = {name: getattr(receipt, name) for name in _COUNTS}
+    counts = {name: getattr(receipt, name) for name in ("rows", "words", *COUNTS, "symbols", "characters_in_clear")}
     return {**counts, "median_replaced": median, "largest_replaced": largest}
 
 
@@ -363,8 +322,9 @@ class _RowTally(Tally):
 
     def find_replaced(self) -> tuple[float, float]:
         """Return the median and the largest number of replaced words of a row; 0 without rows."""
-        below, rows = np.cumsum(self._sizes), int(self._sizes.sum())
-        low, high = (int(np.searchsorted(below, rank, side="right")) for rank in ((rows - 1) // 2, rows // 2))
+        below = np.cumsum(self._sizes)
+        rows = int(below[-1])
+        low, high = below.searchsorted([(rows - 1) // 2, rows // 2], "right").tolist()
         return ((low + high) / 2.0, float(self._sizes.nonzero()[0][-1])) if rows else (0.0, 0.0)
 
 
@@ -488,12 +448,12 @@ def compare_plus(attacked: Attacked, figures: Figures) -> Iterator[Figures]:
 
 def render_report(report: Report) -> str:
     """Return the page of a report."""
-    data = report.let_through
+    data, verdict = report.let_through, report.verdict
     day = f"{report.created_at.day} {report.created_at:%B %Y}".replace(" ", "\N{NO-BREAK SPACE}")
-    stopwords = "stopwords kept" if report.plus else "stopwords replaced"
     settings = (
         f"{'no texts' if data is None else data['dataset']}; eps = {report.eps:g} per word; mapping {report.mapping}, "
-        f"K = {report.k}; {stopwords}; policy {report.policy}; calibration {report.calibration}"
+        f"K = {report.k}; stopwords {'kept' if report.plus else 'replaced'}; policy {report.policy}; "
+        f"calibration {report.calibration}"
     )
     note = (
         f"Mapping {report.mapping}: {report.words:,} words in {report.groups:,} groups of about {report.k} words. "
@@ -504,11 +464,11 @@ def render_report(report: Report) -> str:
     epsilons = sorted({one.eps for one in report.quantiles})
     return render_page(
         "report.html",
-        title=f"Verdict: {report.verdict.color} ({settings})",
+        title=f"Verdict: {verdict.color} ({settings})",
         subject="texts that were not named" if data is None else data["dataset"],
         about=f"{settings}. {day}.",
         sections=SECTIONS,
-        is_long=sum(len(sentence.text) for name in SECTIONS for sentence in getattr(report.verdict, name)) > _LONG,
+        is_long=sum(len(sentence.text) for name in SECTIONS for sentence in getattr(verdict, name)) > _LONG,
         figures_title=f"All figures: privacy at eps = {report.eps:g}",
         note=note,
         report=report,
@@ -529,8 +489,7 @@ def _list_fates(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what became of the words of some texts: each treatment of which there are any, as a part of a bar."""
     for entry, one in list_treatments(data["numbers"]):
         if words := data["counts"][one.name]:
-            share = words / data["counts"]["words"]
-            label = entry.labels + one.suffix
+            share, label = words / data["counts"]["words"], entry.labels + one.suffix
             yield {"mark": entry.mark, "label": label, "in_clear": one.fate.in_clear, "words": words, "share": share}
 
 
@@ -549,22 +508,12 @@ def _find_query_rows(report: Report, epsilons: Iterable[float]) -> Iterator[tupl
 
 def _draw_success(report: Report) -> str:
     """Return a chart of the success of the best single guess over eps: a curve per prior and calibration."""
-    series = [
-        Series(
-            f"{shorten(prior)}, {calibration}",
-            [
-                Point(result.eps, result.success)
-                for result in report.bayes
-                if (result.prior, result.calibration) == (prior, calibration)
-            ],
-            dashed=calibration == "tight",
-        )
-        for prior in report.priors
-        for calibration in CALIBRATIONS
-    ]
+    curves: dict[tuple[str, str], list[Point]] = {(name, one): [] for name in report.priors for one in CALIBRATIONS}
+    for result in report.bayes:
+        curves[result.prior, result.calibration].append(Point(result.eps, result.success))
     return embed_chart(
         "Success of the best single guess",
-        series,
+        [Series(f"{shorten(name)}, {one}", points, one == "tight") for (name, one), points in curves.items()],
         x_label="eps",
         y_label="probability of a correct guess",
         eps=report.eps,

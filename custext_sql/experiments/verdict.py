@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from custext_sql.experiments.bayes_attack import CERTAINTY
 from custext_sql.html.escaped_pages import list_blocks, render_text
 from custext_sql.kinds import Fate, list_treatments
 from custext_sql.parameters import count_of
@@ -27,99 +28,57 @@ SECTIONS = {  # the heading of each part of a verdict
 
 @dataclass(frozen=True)
 class Figures:
-    """Everything that a verdict depends on. None: unknown, and the verdict says so. Shares are 0 to 1.
-
-    mapping, k, eps, plus: the settings.
-    hides_among: each replaced word hides among at least this many words of its group, including itself.
-    prior: where the frequencies come from that the attacker knows: the name of your texts or of a file, or "uniform".
-    guess: how often the best single guess of a replaced word is right. guess_at_0: the same at eps = 0.
-    certain: the share of replaced words of which that attacker can be at least 90% certain.
-    context: how often the context attack guesses a replaced word. context_at_0: the same at eps = 0.
-    texts_guessed: the share of texts in which the context attack guesses every replaced word.
-    draws: how many draws of the same word identify it, for half of the vocabulary (the query attack).
-    draws_measured: whether that attack was made; then None in `draws` means that no number is enough.
-    dataset: the name of your texts.
-    counts: what becomes of the words of your texts: the counts of a `Receipt` by name, and the median and the largest
-        number of replaced words of a row, "median_replaced" and "largest_replaced".
-    numbers: what becomes of numbers outside the vocabulary, as in a policy: "keep", "mask" or "shape".
-    unchanged: the share of the replaced words that are expected to be replaced by themselves.
-    releases: how many earlier releases of these texts the ledger has.
-    spent: the largest eps of a row in all of them; infinite if one was not protected.
-    released_under: the other mapping that they used, so that everyone would see a second group of every word; None:
-        they used this one, or there are none.
-    least_left, median_left: how many words share both groups with a word, itself included: the fewest, and the median
-        over words; 0 if the mappings have no word in common.
-    estimated: whether there is no such mapping yet, and the figures are an estimate.
-    """
+    """Everything that a verdict depends on. None: unknown, and the verdict says so. Shares are 0 to 1."""
 
     mapping: str
     k: int
     eps: float
     plus: bool
-    hides_among: int | None = None
-    prior: str = "uniform"
-    guess: float | None = None
-    guess_at_0: float | None = None
-    certain: float | None = None
-    context: float | None = None
-    context_at_0: float | None = None
-    texts_guessed: float | None = None
-    draws: float | None = None
-    draws_measured: bool = False
-    dataset: str | None = None
+    hides_among: int | None = None  # the fewest words of its group, itself included, among which a replaced word hides
+    prior: str = "uniform"  # where frequencies come from: the name of your texts or of a file, or "uniform"
+    guess: float | None = None  # how often the best single guess of a replaced word is right
+    guess_at_0: float | None = None  # the same at eps = 0
+    certain: float | None = None  # the share of replaced words of which that attacker can be at least 90% certain
+    context: float | None = None  # how often the context attack guesses a replaced word
+    context_at_0: float | None = None  # the same at eps = 0
+    texts_guessed: float | None = None  # the share of texts in which the context attack guesses every replaced word
+    draws: float | None = None  # how many draws of the same word identify it, for half of the vocabulary
+    draws_measured: bool = False  # whether that was measured; then None in `draws` means that no number is enough
+    dataset: str | None = None  # the name of your texts
+    # What becomes of the words of your texts: the counts of a `Receipt` by name, and the median and the largest number
+    # of replaced words of a row, "median_replaced" and "largest_replaced".
     counts: Mapping[str, float] | None = None
-    numbers: str = "mask"
-    unchanged: float | None = None
-    releases: int | None = None
-    spent: float | None = None
-    released_under: str | None = None
-    least_left: int | None = None
-    median_left: int | None = None
-    estimated: bool = False
-
-    @property
-    def is_one_text(self) -> bool:
-        """Whether the figures are those of a single text."""
-        return self.counts is not None and self.counts["rows"] == 1
-
-    @property
-    def replaces_nothing(self) -> bool:
-        """Whether the texts were counted, and no word of them is replaced."""
-        return self.counts is not None and not self.counts["replaced"]
+    numbers: str = "mask"  # what becomes of numbers outside the vocabulary, as in a policy: "keep", "mask" or "shape"
+    unchanged: float | None = None  # the share of the replaced words that are expected to be replaced by themselves
+    releases: int | None = None  # how many earlier releases of these texts the ledger has
+    spent: float | None = None  # the largest eps of a row in all of them; infinite if one was not protected
+    released_under: str | None = None  # another mapping that they used; None: they used this one, or there are none
+    least_left: int | None = None  # the fewest words that share both groups with a word; 0: no word in common
+    median_left: int | None = None  # the median over words
+    estimated: bool = False  # whether there is no such mapping yet, and the figures are an estimate
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One or two sentences of a verdict.
-
-    color: "red", "amber" or "green"; None for what is neither good nor bad.
-    numbers: the figures behind the text, by name.
-    """
+    """One or two sentences of a verdict."""
 
     text: str
-    color: str | None
-    numbers: dict[str, float]
+    color: str | None  # "red", "amber" or "green"; None for what is neither good nor bad
+    numbers: dict[str, float]  # the figures behind the text, by name
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an attacker can and cannot do at some settings, on some texts, in plain words.
+    """What an attacker can and cannot do at some settings, on some texts, in plain words."""
 
-    color: "red", "amber" or "green": the worst color of all sentences.
-    summary: what the color means here, in two or three sentences.
-    word, row, dataset: what is promised, and what an attacker can do, for a word, a row and the whole dataset.
-    in_clear: what passes in the clear. advice: what would help most, the best first.
-    limits: what no color says.
-    """
-
-    color: str
-    summary: tuple[Sentence, ...]
-    word: tuple[Sentence, ...]
-    row: tuple[Sentence, ...]
-    dataset: tuple[Sentence, ...]
-    in_clear: tuple[Sentence, ...]
-    advice: tuple[Sentence, ...]
-    limits: tuple[Sentence, ...]
+    color: str  # "red", "amber" or "green": the worst color of all sentences
+    summary: tuple[Sentence, ...]  # what the color means here
+    word: tuple[Sentence, ...]  # what is promised, and what an attacker can do, for a word,
+    row: tuple[Sentence, ...]  # a row
+    dataset: tuple[Sentence, ...]  # and the whole dataset
+    in_clear: tuple[Sentence, ...]  # what passes in the clear
+    advice: tuple[Sentence, ...]  # what would help most, the best first
+    limits: tuple[Sentence, ...]  # what no color says
 
 
 class Threshold(NamedTuple):
@@ -137,7 +96,6 @@ class Threshold(NamedTuple):
 # Up to a fifth of the words, someone who acts on a guess is usually wrong. With two fifths of them, it is usually clear
 # what a sentence is about.
 GUESSED = Threshold(0.2, 0.4)
-CERTAINTY = 0.9  # from which on an attacker is nearly certain of a word
 
 # Between two texts made of the same groups, an attacker can be e^x / (1 + e^x) certain at most: 75% at ln 3, 95% at
 # ln 19. Beyond that, the eps of a row is no meaningful promise.
@@ -264,25 +222,16 @@ def vary(figures: Figures, *, replaced: float | None = None, **changes: Any) -> 
     return replace(other, counts=counts)
 
 
-class Known(NamedTuple):
-    """What an attacker knows, as shares of all words; of the replaced words, if the texts were not counted."""
+def find_known(figures: Figures, *guesses: float | None) -> tuple[float, float] | None:
+    """Return the shares of all words that an attacker reads because they stay, and by the strongest of some attacks.
 
-    in_clear: float  # words that stay
-    guessed: float  # replaced words that are guessed
-
-    @property
-    def share(self) -> float:
-        """Words that an attacker reads correctly."""
-        return self.in_clear + self.guessed
-
-
-def find_known(figures: Figures, *guesses: float | None) -> Known | None:
-    """Return what an attacker knows by the strongest of some attacks; None if none was measured."""
+    Shares are those of the replaced words if the texts were not counted; None if no attack was measured.
+    """
     (_, shares), measured = count_words(figures), [guess for guess in guesses if guess is not None]
     if not measured and (not shares or shares["replaced"]):
         return None
     guess = max(measured, default=0.0)  # nothing to guess if no word is replaced
-    return Known(shares["exposed"] + shares["kept"], guess * shares["replaced"]) if shares else Known(0.0, guess)
+    return (shares["exposed"] + shares["kept"], guess * shares["replaced"]) if shares else (0.0, guess)
 
 
 # The verdict
@@ -302,7 +251,7 @@ def judge(figures: Figures, alternatives: Sequence[Figures] = ()) -> Verdict:
 def _find_facts(figures: Figures) -> dict[str, Any]:
     """Return everything that the template names: the figures, and what follows from them."""
     eps, counts, size, fates, shares = figures.eps, figures.counts, figures.hides_among, *count_words(figures)
-    known = find_known(figures, figures.guess, figures.context)
+    known, is_one_text = find_known(figures, figures.guess, figures.context), counts is not None and counts["rows"] == 1
     median, largest = (
         (eps * counts[f"{one}_replaced"] for one in ("median", "largest")) if counts and eps else (None, None)
     )
@@ -314,11 +263,11 @@ def _find_facts(figures: Figures) -> dict[str, Any]:
         "exposed_share": shares.get("exposed"),
         "symbols_share": shares.get("symbols"),
         "unchanged": figures.unchanged and figures.unchanged * shares.get("replaced", 0.0),
-        "is_one_text": figures.is_one_text,
-        "replaces_nothing": figures.replaces_nothing,
-        "known": known and known.share,
-        "in_clear": known and known.in_clear,
-        "guessed": known and known.guessed,
+        "is_one_text": is_one_text,
+        "replaces_nothing": counts is not None and not counts["replaced"],
+        "known": known and sum(known),
+        "in_clear": known and known[0],
+        "guessed": known and known[1],
         "factor": math.exp(eps) if eps < math.log(1e6) else None,
         # how likely an output can make a word of a group, if all were equally likely before
         "bound": None if size is None else 1.0 / (1.0 + (size - 1) * math.exp(-eps)),
@@ -327,8 +276,8 @@ def _find_facts(figures: Figures) -> dict[str, Any]:
         "largest_row_eps": largest,
         "certain_of_row": None if largest is None else 1.0 / (1.0 + math.exp(-largest)),
         "certainty": CERTAINTY,
-        "this": "this text" if figures.is_one_text else "these texts",
-        "texts": "text" if figures.is_one_text else "texts",
+        "this": "this text" if is_one_text else "these texts",
+        "texts": "text" if is_one_text else "texts",
         "eps_0": 0.0,
         "meaningful": MEANINGFUL,
         "infinite": math.inf,
@@ -380,18 +329,17 @@ _EPS, _GROUPS, _STOPWORDS = "a smaller eps", "larger groups", "replacing the sto
 
 
 class _Option(NamedTuple):
-    """A change to other settings, and what an attacker knows before and after it, by the same attack."""
+    """A change to other settings, and the share of words that an attacker reads before and after it, by one attack."""
 
     kind: str
     other: Figures
-    before: Known
-    after: Known
+    before: float
+    after: float
     single: bool = False  # by the best single guess, though the context attack was measured too
 
     @property
     def effect(self) -> float:
-        """By how much the share of words falls that an attacker knows."""
-        return self.before.share - self.after.share
+        return self.before - self.after
 
 
 def _advise(figures: Figures, alternatives: Sequence[Figures]) -> Iterator[Sentence]:
@@ -406,19 +354,9 @@ def _advise(figures: Figures, alternatives: Sequence[Figures]) -> Iterator[Sente
     for option in [option for option in ordered if option.effect >= _WORTHWHILE][:3]:
         near = [one for one in every if one.kind == option.kind == _EPS and one.effect >= 0.8 * option.effect]
         larger = max(near, key=lambda one: one.other.eps, default=option)  # an eps with nearly the same effect
-        facts = {
-            **vars(option.other),
-            "kind": option.kind,
-            "k_now": figures.k,
-            "eps_now": figures.eps,
-            "before": option.before.share,
-            "after": option.after.share,
-            "effect": option.effect,
-            "larger_eps": larger.other.eps,
-            "after_larger_eps": larger.after.share,
-            "single": option.single,
-        }
-        yield _write_sentence("advice__option", facts)
+        others = {"k_now": figures.k, "eps_now": figures.eps, "effect": option.effect}
+        others |= {"larger_eps": larger.other.eps, "after_larger_eps": larger.after}
+        yield _write_sentence("advice__option", vars(option.other) | option._asdict() | others)
     useless = [option for option in ordered if option.effect < _WORTHWHILE]
     facts = {
         "kinds": [option.kind for option in useless],
@@ -446,7 +384,8 @@ def _list_options(figures: Figures, alternatives: Sequence[Figures]) -> Iterator
         before, after = (find_known(one, getattr(one, attack)) for one in (figures, other))
         # what several changes do does not say which of them helps
         if len(kinds) == 1 and before is not None and after is not None:
-            yield _Option(kinds[0], other, before, after, attack == "guess" and figures.context is not None)
+            single = attack == "guess" and figures.context is not None
+            yield _Option(kinds[0], other, sum(before), sum(after), single)
     fates, counts, guesses = count_words(figures)[0], figures.counts, (figures.guess, figures.context)
     if counts is None:
         return
@@ -455,7 +394,8 @@ def _list_options(figures: Figures, alternatives: Sequence[Figures]) -> Iterator
     for part, other in masking.items():
         before, after = find_known(figures, *guesses), find_known(other, *guesses)
         if fates[f"{part}_kept"] and before is not None and after is not None:
-            yield _Option(f"masking {'unknown words' if part == 'unknown' else part}", other, before, after)
+            kind = f"masking {'unknown words' if part == 'unknown' else part}"
+            yield _Option(kind, other, sum(before), sum(after))
 
 
 # The lines of a verdict

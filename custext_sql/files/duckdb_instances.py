@@ -9,9 +9,8 @@ import duckdb
 
 from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.duckdb_files import connect_file, private_log, when_free
+from custext_sql.store.duckdb_files import SETTINGS, connect_file, private_log, when_free
 from custext_sql.store.outputs import scratch_folder
-from custext_sql.store.shared_instances import SETTINGS
 
 _MEMORY = "150MB"  # DuckDB's limit; what does not fit is spilled into a private folder
 

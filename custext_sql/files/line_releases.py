@@ -1,28 +1,39 @@
-"""Releases of plain text: lines of files, or lines of a stream."""
+"""Releases of plain text: one text, lines of files, or lines of a stream."""
 
-import gzip
 import hashlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from os import cpu_count
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Unpack
 
 from custext_sql.arrays import Bytes
 from custext_sql.errors import DatabaseError, SettingError
-from custext_sql.files.inputs.file_formats import is_zipped
-from custext_sql.files.inputs.text_lines import open_text, read_line_blocks
-from custext_sql.files.opening import RowProgress
-from custext_sql.files.release_report import ReleaseReport
-from custext_sql.files.spooled_streams import STANDARD
+from custext_sql.files.inputs.encodings import open_text, read_line_blocks
+from custext_sql.files.inputs.file_formats import STANDARD
+from custext_sql.files.opening import ReleaseOptions, ReleaseReport, RowProgress, open_release
+from custext_sql.ledger.dataset import ARGUMENT
 from custext_sql.ledger.release import Release
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sanitizer.tally import Tally
 from custext_sql.store.outputs import atomic_output
-from custext_sql.text.columns import TextColumn
+from custext_sql.text.columns import TextColumn, open_column
+
+
+def sanitize_text(text: str, **options: Unpack[ReleaseOptions]) -> tuple[str, ReleaseReport]:
+    """Sanitize one text, enter the release in the ledger, and return the text and a report with its `receipt`.
+
+    options: those of `sanitize_file`; so are errors and warnings.
+    """
+    release = open_release("the text", **options)
+    release.dataset = release.dataset.or_called(ARGUMENT)
+    _check_lines(release)
+    column, rebuild = open_column([text])
+    [result] = rebuild(release.sanitizer.sanitize_column(column, tally=release.tally))
+    report = ReleaseReport(1, release.publish())
+    report.warn()
+    return str(result), report
 
 
 def release_lines(
@@ -34,16 +45,19 @@ def release_lines(
     progress: RowProgress | None = None,
 ) -> ReleaseReport:
     """Sanitize the lines of files into a new file, and return a report."""
-    check_lines(release)
-    release.check()
+    _check_lines(release)
+    tally, size, done = release.tally, sum(file.stat().st_size for file in files), 0
+
+    def tell() -> None:
+        if progress is not None:  # a gzipped file unpacks to more than its size
+            progress(min(1.0, (done + lines.tell()) / max(size, 1)), tally.rows, tally.words)
+
     with atomic_output(target, force=force) as output:
-        tally, size, done = release.tally, sum(file.stat().st_size for file in files), 0
-        with cast(BinaryIO, gzip.open(output.path, "wb") if is_zipped(target) else output.path.open("wb")) as written:
+        with open_text(output.path, "wb") as written:
             for file in files:
                 label = release.name if len(files) == 1 else str(file)
                 with open_text(file) as lines:
-                    told = progress and partial(_tell_lines, progress, tally, lines, done, size)
-                    _sanitize_lines(lines, written.write, release, name=label, progress=told)
+                    _sanitize_lines(lines, written.write, release, name=label, tell=tell)
                 done += file.stat().st_size
         receipt = release.publish(output.publish, output.describe())
     return ReleaseReport(tally.rows, receipt, str(target))
@@ -54,8 +68,7 @@ def release_stream(source: BinaryIO, target: BinaryIO, release: Release[Sanitize
 
     The release is in the ledger before the first line is written; its counts follow at the end.
     """
-    check_lines(release)
-    release.check()
+    _check_lines(release)
     release.runs = True
     digest = hashlib.sha256()
 
@@ -82,7 +95,7 @@ def _sanitize_lines(
     release: Release[Sanitizer],
     *,
     name: str,
-    progress: Callable[[], None] | None = None,
+    tell: Callable[[], None] = lambda: None,
 ) -> None:
     """Sanitize a stream, some lines at a time, on all cores. name: what errors call it."""
     sanitizer = release.sanitizer
@@ -93,23 +106,17 @@ def _sanitize_lines(
     workers = 1 if sanitizer.draws == "seeded" else cpu_count() or 1  # seeded draws repeat only if made in order
     waiting: deque[Future[Bytes]] = deque()
     with ThreadPoolExecutor(workers) as pool:
-        for column in read_line_blocks(source, name, has_option=True):
+        for column in read_line_blocks(source, name):
             waiting.append(pool.submit(work, column))
             while len(waiting) > workers:
                 write(waiting.popleft().result().tobytes())
-                if progress is not None:
-                    progress()
+                tell()
         while waiting:
             write(waiting.popleft().result().tobytes())
 
 
-def _tell_lines(progress: RowProgress, tally: Tally, lines: BinaryIO, before: int, size: int) -> None:
-    """Report the share done: the bytes read so far out of all. A gzipped file unpacks to more, hence the minimum."""
-    progress(min(1.0, (before + lines.tell()) / max(size, 1)), tally.rows, tally.words)
-
-
-def check_lines(release: Release[Sanitizer]) -> None:
-    """Raise a SettingError for columns or a key, which lines cannot have."""
+def _check_lines(release: Release[Sanitizer]) -> None:
+    """Raise a SettingError for columns or a key, which lines cannot have; a BudgetError if the ledger forbids it."""
     if release.sanitizer.key is not None:
         raise SettingError(
             f"{release.name}: draws from a key need a column of IDs, and plain text has no columns; use CSV, TSV, JSON "
@@ -120,3 +127,4 @@ def check_lines(release: Release[Sanitizer]) -> None:
             f"{release.name}: plain text has no columns; leave out --column (in Python: columns), or if it has "
             "columns, name its format: --format csv, tsv, json or parquet (in Python: format=...)"
         )
+    release.check()

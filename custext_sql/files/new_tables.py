@@ -26,6 +26,11 @@ class NewTable:
         """The name as SQL writes it."""
         return f"{quote_name(self.schema)}.{quote_name(self.name)}"
 
+    @property
+    def folded(self) -> tuple[str, str]:
+        """The schema and the name in lower case."""
+        return self.schema.lower(), self.name.lower()
+
     def check(
         self,
         connection: duckdb.DuckDBPyConnection,
@@ -39,7 +44,7 @@ class NewTable:
         source: schema and name of the table or view that is read while this table is written, if any.
         """
         tables, views = (self.exists(connection, kind) for kind in ("table", "view"))
-        if source is not None and _fold(*source) == _fold(self.schema, self.name):
+        if source is not None and NewTable(*source).folded == self.folded:
             raise OutputError(f"table {self} is the input; give the output another name")
         if views:
             raise OutputError(f"view {self} already exists; give the output another name")
@@ -53,11 +58,7 @@ class NewTable:
 
     def exists(self, connection: duckdb.DuckDBPyConnection, kind: str) -> bool:
         """Return whether there is a table or a view of this name. kind: "table" or "view"."""
-        rows = connection.execute(
-            f"SELECT schema_name, {kind}_name FROM duckdb_{kind}s() "
-            "WHERE NOT internal AND database_name = current_database()"
-        ).fetchall()
-        return _fold(self.schema, self.name) in {_fold(schema, name) for schema, name in rows}
+        return self.folded in {NewTable(*row).folded for row in _list(connection, kind, f"{kind}_name")}
 
 
 def find_new_table(connection: duckdb.DuckDBPyConnection, given: str) -> NewTable:
@@ -69,17 +70,17 @@ def find_new_table(connection: duckdb.DuckDBPyConnection, given: str) -> NewTabl
             "the name of the new table must be NAME or SCHEMA.NAME; a part that contains a dot goes in double quotes"
         )
     schema, name = ("main", parts[0]) if len(parts) == 1 else parts
-    rows = connection.execute(
-        "SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND database_name = current_database()"
-    ).fetchall()
-    known = {found.lower(): found for (found,) in rows} | {"main": "main"}
+    known = {found.lower(): found for found, _ in _list(connection, "schema", "NULL")} | {"main": "main"}
     if schema.lower() not in known:
         raise OutputError(f"schema {schema!r} does not exist; create it, or use one of: {', '.join(known.values())}")
     return NewTable(known[schema.lower()], name)
 
 
-def _fold(schema: str, name: str) -> tuple[str, str]:
-    return schema.lower(), name.lower()
+def _list(connection: duckdb.DuckDBPyConnection, kind: str, name: str) -> list[tuple[str, str]]:
+    """Return the schemas and names of all tables, views or schemas of the current database."""
+    return connection.execute(
+        f"SELECT schema_name, {name} FROM duckdb_{kind}s() WHERE NOT internal AND database_name = current_database()"
+    ).fetchall()
 
 
 def check_same_columns(

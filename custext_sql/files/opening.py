@@ -1,15 +1,19 @@
 """Opens releases: with which settings, which columns, within which limits, as which dataset."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypedDict, Unpack
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, TypedDict, Unpack
 
-from custext_sql.errors import SettingError, SourceError
+from custext_sql.errors import ReleaseWarning, SettingError, SourceError
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.places import LedgerPlace
 from custext_sql.ledger.release import Release
-from custext_sql.parameters import count_of
+from custext_sql.parameters import check_type, count_of
 from custext_sql.sanitizer.policy import Policy
+from custext_sql.sanitizer.receipt import Receipt
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.store.database import Database
 from custext_sql.store.key_files import KeyFile
@@ -44,34 +48,41 @@ class ReleaseOptions(OtherOptions, total=False):
     plus: bool | None
 
 
+@dataclass(frozen=True)
+class ReleaseReport:
+    """The result of a release.
+
+    rows: the number of rows. receipt: what was drawn, let through and spent. output: what was written, such as a path;
+    None if it went to a stream or to the caller. copied: columns that were copied unchanged.
+    """
+
+    rows: int
+    receipt: Receipt
+    output: str | None = None
+    copied: tuple[str, ...] = ()
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Issue a ReleaseWarning for each thing that passed in the clear."""
+        for message in self.receipt.warnings:
+            warnings.warn(message, ReleaseWarning, stacklevel=stacklevel + 1)
+
+
 def open_release(name: str, **options: Unpack[ReleaseOptions]) -> Release[Sanitizer]:
     """Return a release with the given settings, counted but not yet made; see `Release`. name: what messages call it.
 
     Raise a CusTextError if a setting is wrong.
     """
-    columns, record_column = options.pop("columns", None), options.pop("record_column", None)
-    max_row_eps = options.pop("max_row_eps", None)
-    dataset = _make_dataset(
-        options.pop("dataset", None),
-        options.pop("budget_total", None),
-        options.pop("second_mapping", False),
-        options.pop("reuse_key", False),
-    )
-    names = _check_columns(columns, record_column)
-    sanitizer = Sanitizer.load(options.pop("database", None), **options)  # type: ignore[misc]
-    return sanitizer.open_release(
-        dataset, name=name, columns=names, record_column=record_column, max_row_eps=max_row_eps
-    )
-
-
-def _make_dataset(
-    dataset: str | Dataset | None, budget_total: float | None, second_mapping: bool, reuse_key: bool
-) -> Dataset:
+    given: dict[str, Any] = {**options}
+    known = {field: given.pop(field, None) for field in ("columns", "record_column", "max_row_eps")}
+    limits = {field: given.pop(field) for field in ("budget_total", "second_mapping", "reuse_key") if field in given}
+    dataset = given.pop("dataset", None)
     if not isinstance(dataset, Dataset):
-        return Dataset(dataset, budget_total, second_mapping, reuse_key)
-    if budget_total is not None or second_mapping or reuse_key:
+        dataset = Dataset(dataset, **limits)
+    elif any(value not in (None, False) for value in limits.values()):
         raise SettingError("set budget_total, second_mapping and reuse_key in the given Dataset, not beside it")
-    return dataset
+    known["columns"] = _check_columns(known["columns"], known["record_column"])
+    sanitizer = Sanitizer.load(given.pop("database", None), **given)
+    return sanitizer.open_release(dataset, name=name, **known)
 
 
 def check_chosen(chosen: Sequence[str], name: str, hint: str) -> None:
@@ -113,14 +124,9 @@ def check_ids(name: str, column: str, missing: int, repeated: int) -> None:
 
 def _check_columns(columns: str | Sequence[str] | None, record_column: str | None) -> tuple[str, ...]:
     """Return the names of columns as a tuple; SettingError for values that are not names."""
-    if record_column is not None and not isinstance(record_column, str):
-        raise SettingError(f"record_column must be the name of a column; found {type(record_column).__name__}")
-    if isinstance(columns, str):
-        return (columns,)
-    if columns is not None and not isinstance(columns, Iterable):
-        raise SettingError(f"columns must be a name or a list of names; found {type(columns).__name__}")
-    names = tuple(columns or ())
-    wrong = next((type(name).__name__ for name in names if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise SettingError(f"columns must be names of columns; found {wrong}")
+    check_type(record_column, (str, NoneType), "record_column must be the name of a column")
+    check_type(columns, (Iterable, NoneType), "columns must be a name or a list of names")
+    names = (columns,) if isinstance(columns, str) else tuple(columns or ())
+    for name in names:
+        check_type(name, str, "columns must be names of columns")
     return names

@@ -9,12 +9,13 @@ import duckdb
 
 from custext_sql.errors import OutputError, QueryError
 from custext_sql.files.duckdb_instances import open_instance
+from custext_sql.files.inputs.source import is_custext
 from custext_sql.files.new_tables import NewTable, check_same_columns, find_new_table
 from custext_sql.ledger.dataset import QUERY, Dataset
 from custext_sql.ledger.release import Release
 from custext_sql.sanitizer.receipt import Receipt
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sql.nested_query import NestedQuery, Shown, open_for_query
+from custext_sql.sql.nested_query import DRAFT, NestedQuery, Shown, open_for_query
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.outputs import atomic_output, named_full_disk, private_folder
 from custext_sql.store.quoting import quote_path
@@ -24,7 +25,6 @@ _Progress = Callable[[float], None]
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 _CALL = "custext_sanitize"  # how the names of both functions that sanitize begin
-_DRAFT = "custext_draft.main.result"
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,12 @@ class ReleasingQuery:
 
     def write(self, target: Path, *, force: bool = False, progress: _Progress | None = None) -> Answer[int]:
         """Write the result of the query to a new file, and return the number of rows."""
-        format = _choose_format(target)
+        format = _FORMATS.get(target.suffix.lower())
+        if format is None:
+            raise QueryError(f"{target}: cannot tell the format; expected a name that ends in {', '.join(_FORMATS)}")
         with atomic_output(target, force=force) as output:
             return self._run(
-                lambda connection: self._query.copy_to(connection, output.path, format, progress),
+                lambda connection: self._query.write(connection, output.path, format, progress),
                 publish=output.publish,
                 describe=output.describe,
                 spill=output.spill,
@@ -92,7 +94,7 @@ class ReleasingQuery:
                 with open_instance(data, read_only=True, spill=folder) as connection:
                     _check_target(connection, table, append=append, force=force)
             return self._run(
-                lambda connection: self._query.create_table(connection, _DRAFT, draft, progress),
+                lambda connection: self._query.write(connection, draft, None, progress),
                 publish=lambda: _copy_draft(draft, data, table, folder, append=append, force=force),
                 describe=lambda: [{"name": f"{data.resolve()}, table {table}"}],
                 spill=folder,
@@ -134,18 +136,10 @@ class ReleasingQuery:
         return Answer(result, None, "nothing was sanitized; the rows are entered as unprotected" if rows else None)
 
 
-def _choose_format(target: Path) -> str:
-    format = _FORMATS.get(target.suffix.lower())
-    if format is None:
-        raise QueryError(f"{target}: cannot tell the format; expected a name that ends in {', '.join(_FORMATS)}")
-    return format
-
-
 def _check_target(connection: duckdb.DuckDBPyConnection, table: str, *, append: bool, force: bool) -> NewTable:
     """Return the table to write; OutputError or QueryError if that is not possible."""
     with safe_errors():
-        names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-        if names >= {"alembic_version", "mappings", "score_rows"}:
+        if is_custext(connection):
             raise QueryError("queries cannot change a custext database; name another file: --data FILE")
         target = find_new_table(connection, table)
         if not append:
@@ -165,6 +159,6 @@ def _copy_draft(draft: Path, data: Path, table: str, spill: Path, *, append: boo
         with safe_errors():
             connection.execute(f"ATTACH {quote_path(draft)} AS custext_draft (TYPE duckdb, READ_ONLY)")
             if append:
-                check_same_columns(connection, target, f"FROM {_DRAFT}")
+                check_same_columns(connection, target, f"FROM {DRAFT}")
             made = "INSERT INTO {} BY NAME" if append else f"CREATE {'OR REPLACE ' if force else ''}TABLE {{}} AS"
-            connection.execute(f"BEGIN; {made.format(target.quoted)} FROM {_DRAFT}; COMMIT")
+            connection.execute(f"BEGIN; {made.format(target.quoted)} FROM {DRAFT}; COMMIT")

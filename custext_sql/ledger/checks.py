@@ -1,34 +1,157 @@
-"""Refuses releases: under a second mapping of the same data, or with a key used for other data."""
+"""Adds up what releases of the same data spent, exactly, and refuses a release that earlier ones do not allow."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal, localcontext
+from typing import Any
 
-import duckdb
 import numpy as np
 
 from custext_sql.errors import BudgetError, KeyFileError, SettingError
 from custext_sql.ledger.dataset import Dataset, is_nameless
-from custext_sql.ledger.entries import RAW, Entry, fold
-from custext_sql.ledger.spending import find_related, list_parts
+from custext_sql.ledger.entries import PENDING, RAW, Entry, fold
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.parameters import count_of
 from custext_sql.store.database import Database, reading
 from custext_sql.store.mappings import read_infos
 
+Keyed = dict[tuple[str, str], Decimal]  # what each key has spent on one record, by key and data
+
+_DIGITS = 60  # more than any sum of releases needs
+
 
 @dataclass(frozen=True)
-class SecondMapping:
-    """Earlier releases of the same data used only other mappings: everyone sees a second group of every word.
+class Spent:
+    """What was spent on a row. eps: None if unknown. at_least: whether it may be more."""
 
-    before: the mapping of the last of them. least, median: with how many words a word shares both groups, itself
-    included: the fewest, and the median over words. Both are 0 if the mappings have no word in common, and None if a
-    mapping is not in the database; `missing` is the name of that one.
+    eps: Decimal | None
+    at_least: bool
+
+
+@dataclass(frozen=True)
+class Total:
+    """What the releases of one dataset, and all others that share data with it, have spent together.
+
+    dataset: the name of the data. releases: how many there are. pending: how many of them are not complete.
+    total_eps: what any one row has spent at most. Fresh releases add up, each with its largest row; those by a key
+        count record by record, so that a key adds its largest record. None if it is unknown, because a release was
+        interrupted or data was released unprotected.
+    at_least: whether it may be more, because a query, a connection or a pipeline may have drawn a row more than once.
+    raw: whether data was released unprotected.
     """
 
-    before: str
-    least: int | None
-    median: int | None
-    missing: str | None = None
+    dataset: str
+    releases: int
+    pending: int
+    total_eps: Decimal | None
+    at_least: bool
+    raw: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every field, ready for JSON: total_eps is a float."""
+        return asdict(self) | {"total_eps": None if self.total_eps is None else float(self.total_eps)}
+
+
+def add_up(releases: Sequence[Entry], keyed: Keyed) -> list[Total]:
+    """Return the total of each dataset.
+
+    Releases that share a file, a table or a name add up for it; the total of a dataset is that of its worst part.
+    The parts of one run count once, since each has other rows.
+    """
+    names: dict[str, str] = {}  # folded -> as first written
+    by_name, by_part = defaultdict[str, set[str]](set), defaultdict[str, list[Entry]](list)
+    for release in releases:
+        name = fold(release.dataset)
+        names.setdefault(name, release.dataset)
+        for part in list_parts(release):
+            by_name[name].add(part)
+            by_part[part].append(release)
+    totals = []
+    for name, parts in by_name.items():
+        together = {release.release_id: release for part in parts for release in by_part[part]}.values()
+        spent = [sum_spent(by_part[part], keyed) for part in parts]
+        known = [part.eps for part in spent if part.eps is not None]
+        totals.append(
+            Total(
+                dataset=names[name],
+                releases=len(together),
+                pending=sum(release.state == PENDING for release in together),
+                total_eps=max(known) if len(known) == len(spent) else None,
+                at_least=any(part.at_least for part in spent),
+                raw=any(release.draws == RAW for release in together),
+            )
+        )
+    return totals
+
+
+def sum_spent(releases: Iterable[Entry], keyed: Keyed) -> Spent:
+    """Return the sum of releases that share data."""
+    by_draws: dict[object, Decimal] = {}
+    at_least = False
+    for release in releases:
+        if release.largest_row_eps is None:
+            return Spent(None, at_least=False)
+        if release.by_record:
+            scope = name_scope(release)
+            by_draws[scope] = keyed[scope]
+        else:
+            by_draws[release.run_id] = max(by_draws.get(release.run_id, Decimal()), release.largest_row_eps)
+        at_least |= release.at_least
+    with localcontext() as context:
+        context.prec = _DIGITS
+        return Spent(sum(by_draws.values(), Decimal()), at_least)
+
+
+def name_scope(release: Entry) -> tuple[str, str]:
+    """Return what the records of a keyed release are counted by: the key, and the name of the data."""
+    return str(release.key_id), fold(release.dataset)
+
+
+def list_parts(release: Entry) -> set[str]:
+    """Return the files or tables of a release, or else the name of its dataset, folded."""
+    return {fold(part) for part in release.parts or [release.dataset]}
+
+
+def find_related(releases: Sequence[Entry], release: Entry) -> list[Entry]:
+    """Return the releases that share data with this one."""
+    parts = list_parts(release)
+    return [other for other in releases if not parts.isdisjoint(list_parts(other))]
+
+
+def write_eps(eps: Decimal | None) -> str:
+    """Return a sum of eps with all its digits, or "unknown"."""
+    return "unknown" if eps is None else f"{eps.normalize():f}"
+
+
+def check_budget(releases: Sequence[Entry], keyed: Keyed, release: Entry, budget: float, after: Keyed) -> None:
+    """Raise BudgetError if a row of the data might exceed a total eps with this release.
+
+    keyed: what keys have spent so far; after: with this release.
+    """
+    for name in release.parts or [release.dataset]:
+        part = fold(name)
+        earlier = [other for other in releases if part in list_parts(other)]
+        before, together = sum_spent(earlier, keyed), sum_spent([*earlier, release], after)
+        if any(other.draws == RAW for other in earlier):
+            raise BudgetError(f"{name} was released unprotected before (--allow-raw), so no budget can be kept")
+        if together.eps is None:
+            raise BudgetError(
+                f"{name}: an earlier release is running or was interrupted, so what its rows have spent is unknown and "
+                "no budget can be kept; end it, or say what it counts as: custext ledger settle ID"
+            )
+        if together.at_least:
+            raise BudgetError(
+                f"{name}: a query, a connection or a pipeline may have drawn its rows more than once, so no budget can "
+                f"be kept; they have spent at least {write_eps(before.eps)}; release it without --budget-total (in "
+                "Python: budget_total)"
+            )
+        if together.eps > Decimal(repr(budget)):
+            raise BudgetError(
+                f"{name}: with this release, a row may have spent a total eps of {write_eps(together.eps)}, more than "
+                f"--budget-total {budget:g} (in Python: budget_total); {count_of(len(earlier), 'earlier release')} "
+                f"spent {write_eps(before.eps)}; nothing was written"
+            )
 
 
 def check_release(
@@ -44,66 +167,56 @@ def check_release(
         earlier = [other for other in earlier if other.row_count != 0]
         if not dataset.second_mapping:
             _check_mapping(earlier, release, database)
-        if not dataset.reuse_key:
-            _check_key(earlier, release)
-        _check_record_column(earlier, release)
+        if release.key_id is not None:
+            _check_key(earlier, release, reuse=dataset.reuse_key)
 
 
-def find_second_mapping(
-    earlier: Sequence[Entry], release: Entry, database: Database, mapping: Mapping | None = None
-) -> SecondMapping | None:
-    """Return the other mapping under which the same data was released before; None if this release adds no mapping.
+def _check_columns(earlier: Sequence[Entry], release: Entry, output: str) -> None:
+    """Raise SettingError if the rows of the output were sanitized in other columns."""
+    before = [other for other in earlier if any(made["name"] == output for made in other.outputs)]
+    if before and {*map(fold, before[-1].sanitized)} != {*map(fold, release.sanitized)}:
+        raise SettingError(
+            f"{output}: its rows were sanitized in {', '.join(before[-1].sanitized)}; rows that are sanitized in "
+            f"{', '.join(release.sanitized)} cannot be added: use the same --column (in Python: columns)"
+        )
 
-    mapping: that of the release, if it may not be stored.
+
+def _check_key(earlier: Sequence[Entry], release: Entry, *, reuse: bool) -> None:
+    """Raise KeyFileError if the key was used for other data, or if it knew the rows of this data by another column.
+
+    In other data, equal records would get the same draws. By another column, all rows would be drawn again, uncounted.
     """
-    others = [] if release.draws == RAW or is_nameless(release.dataset) else _find_others(earlier, release)
-    if not others:
-        return None
-    with reading(database) as connection:
-        return _compare(connection, others[-1], release, mapping)
+    used = [other for other in earlier if other.key_id == release.key_id and not is_nameless(other.dataset)]
+    related, column = find_related(used, release), release.record_column
+    if used and not related and not reuse:
+        raise KeyFileError(
+            f"{release.dataset}: key {release.key_id} was used before for {used[0].dataset}; records with the same ID "
+            "would get the same draws in both, which reveals where their texts are equal. Make another key with: "
+            f"custext keygen PATH; if it is the same data, use --dataset {used[0].dataset} (in Python: dataset=...); "
+            "or allow it with --reuse-key (in Python: Dataset(..., reuse_key=True))"
+        )
+    for other in related:
+        if column is not None and fold(other.record_column or column) != fold(column):
+            raise KeyFileError(
+                f"{release.dataset}: key {release.key_id} identified rows by column {other.record_column!r} before; by "
+                f"{column!r}, all of them would be drawn again. Use --record-column {other.record_column} (in Python: "
+                "record_column=...), or make another key with: custext keygen PATH"
+            )
 
 
-def _compare(
-    connection: duckdb.DuckDBPyConnection, before: Entry, release: Entry, mapping: Mapping | None
-) -> SecondMapping:
-    names = {info.fingerprint: info.name for info in read_infos(connection)}
-    missing = [one for one in (before, release) if one.fingerprint not in names]
-    if missing and (missing != [release] or mapping is None):
-        return SecondMapping(before.mapping, None, None, missing[0].mapping)
-    kept = before.plus is True and release.plus is True
-    values: list[object]
-    if mapping is None or not missing:
-        second, values = "SELECT token, group_id FROM groups WHERE mapping = ?", [names[release.fingerprint]]
-    else:
-        second = "SELECT unnest(?::VARCHAR[]) AS token, unnest(?::INTEGER[]) AS group_id"
-        values = [mapping.words, np.repeat(np.arange(len(mapping.sizes)), mapping.sizes).tolist()]
-    return SecondMapping(before.mapping, *_count_shared(connection, names[before.fingerprint], second, values, kept))
+@dataclass(frozen=True)
+class SecondMapping:
+    """Earlier releases of the same data used only other mappings: everyone sees a second group of every word.
 
-
-def _find_others(earlier: Sequence[Entry], release: Entry) -> list[Entry]:
-    """Return the releases of parts of the data that were released before, but never under the mapping of this one."""
-    related = [other for other in find_related(earlier, release) if other.draws != RAW]
-    known = [other for other in related if other.fingerprint == release.fingerprint]
-    new = list_parts(release).difference(*map(list_parts, known))
-    return [other for other in related if not new.isdisjoint(list_parts(other))]
-
-
-def _count_shared(
-    connection: duckdb.DuckDBPyConnection, first: str, second: str, values: Sequence[object], kept: bool
-) -> tuple[int, int]:
-    """Return with how many words a word shares both groups, itself included: the fewest, and the median over words.
-
-    first: the name of a mapping. second, values: a query for the groups of the other one, and its values. kept: leave
-    stopwords out.
+    before: the mapping of the last of them. least, median: with how many words a word shares both groups, itself
+    included: the fewest, and the median over words. Both are 0 if the mappings have no word in common, and None if a
+    mapping is not in the database; `missing` is the name of that one.
     """
-    condition = "AND token NOT IN (SELECT word FROM stopwords)" if kept else ""
-    [(least, median)] = connection.execute(
-        "SELECT min(together), quantile_disc(together, 0.5) FROM ("
-        "SELECT count(*) OVER (PARTITION BY first.group_id, second.group_id) AS together "
-        f"FROM ({second}) AS second JOIN groups AS first USING (token) WHERE first.mapping = ? {condition})",
-        [*values, first],
-    ).fetchall()
-    return least or 0, median or 0
+
+    before: str
+    least: int | None
+    median: int | None
+    missing: str | None = None
 
 
 def _check_mapping(earlier: Sequence[Entry], release: Entry, database: Database) -> None:
@@ -125,41 +238,38 @@ def _check_mapping(earlier: Sequence[Entry], release: Entry, database: Database)
     )
 
 
-def _check_columns(earlier: Sequence[Entry], release: Entry, output: str) -> None:
-    """Raise SettingError if the rows of the output were sanitized in other columns."""
-    before = [other for other in earlier if any(made["name"] == output for made in other.outputs)]
-    if before and {*map(fold, before[-1].sanitized)} != {*map(fold, release.sanitized)}:
-        raise SettingError(
-            f"{output}: its rows were sanitized in {', '.join(before[-1].sanitized)}; rows that are sanitized in "
-            f"{', '.join(release.sanitized)} cannot be added: use the same --column (in Python: columns)"
-        )
+def find_second_mapping(
+    earlier: Sequence[Entry], release: Entry, database: Database, mapping: Mapping | None = None
+) -> SecondMapping | None:
+    """Return the other mapping under which the same data was released before; None if this release adds no mapping.
 
-
-def _check_record_column(earlier: Sequence[Entry], release: Entry) -> None:
-    """Raise KeyFileError if the key knew the rows by another column: they would all be drawn again, uncounted."""
-    if release.key_id is None or release.record_column is None:
-        return
-    for other in find_related(earlier, release):
-        if other.key_id == release.key_id and fold(other.record_column or release.record_column) != fold(
-            release.record_column
-        ):
-            raise KeyFileError(
-                f"{release.dataset}: key {release.key_id} identified rows by column {other.record_column!r} before; by "
-                f"{release.record_column!r}, all of them would be drawn again. Use --record-column "
-                f"{other.record_column} (in Python: record_column=...), or make another key with: custext keygen PATH"
-            )
-
-
-def _check_key(earlier: Sequence[Entry], release: Entry) -> None:
-    """Raise KeyFileError if the key was used for other data: equal records would get the same draws in both."""
-    if release.key_id is None:
-        return
-    used = [other for other in earlier if other.key_id == release.key_id and not is_nameless(other.dataset)]
-    if not used or find_related(used, release):  # never used, or used for this data too
-        return
-    raise KeyFileError(
-        f"{release.dataset}: key {release.key_id} was used before for {used[0].dataset}; records with the same ID "
-        "would get the same draws in both, which reveals where their texts are equal. Make another key with: "
-        f"custext keygen PATH; if it is the same data, use --dataset {used[0].dataset} (in Python: dataset=...); or "
-        "allow it with --reuse-key (in Python: Dataset(..., reuse_key=True))"
-    )
+    mapping: that of the release, if it may not be stored.
+    """
+    if release.draws == RAW or is_nameless(release.dataset):
+        return None
+    related = [other for other in find_related(earlier, release) if other.draws != RAW]
+    known = [list_parts(other) for other in related if other.fingerprint == release.fingerprint]
+    new = list_parts(release).difference(*known)
+    others = [other for other in related if not new.isdisjoint(list_parts(other))]
+    if not others:
+        return None
+    before = others[-1]
+    with reading(database) as connection:
+        names = {info.fingerprint: info.name for info in read_infos(connection)}
+        missing = [one for one in (before, release) if one.fingerprint not in names]
+        if missing and (missing != [release] or mapping is None):
+            return SecondMapping(before.mapping, None, None, missing[0].mapping)
+        values: list[object]
+        if mapping is None or not missing:
+            second, values = "SELECT token, group_id FROM groups WHERE mapping = ?", [names[release.fingerprint]]
+        else:
+            second = "SELECT unnest(?::VARCHAR[]) AS token, unnest(?::INTEGER[]) AS group_id"
+            values = [mapping.words, np.repeat(np.arange(len(mapping.sizes)), mapping.sizes).tolist()]
+        kept = "AND token NOT IN (SELECT word FROM stopwords)" if before.plus and release.plus else ""
+        [(least, median)] = connection.execute(
+            "SELECT min(together), quantile_disc(together, 0.5) FROM ("
+            "SELECT count(*) OVER (PARTITION BY first.group_id, second.group_id) AS together "
+            f"FROM ({second}) AS second JOIN groups AS first USING (token) WHERE first.mapping = ? {kept})",
+            [*values, names[before.fingerprint]],
+        ).fetchall()
+    return SecondMapping(before.mapping, least or 0, median or 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from custext_sql.errors import SettingError
-from custext_sql.parameters import check_limit
+from custext_sql.parameters import check_limit, check_type
 
 STREAM, ARGUMENT, QUERY = "<stdin>", "<argument>", "<query>"  # data without a name
 _NAMELESS = frozenset({STREAM, ARGUMENT, QUERY})
@@ -34,10 +34,10 @@ class Dataset:
     parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name is not None and not isinstance(self.name, str):
-            raise SettingError(f"the name of the dataset must be a string; found {type(self.name).__name__}")
-        if self.name is not None and not self.name.strip():
-            raise SettingError("the dataset name must not be empty")
+        if self.name is not None:
+            check_type(self.name, str, "the name of the dataset must be a string")
+            if not self.name.strip():
+                raise SettingError("the dataset name must not be empty")
         check_limit(self.budget_total, "--budget-total", "budget_total", or_zero=True)
 
     def or_called(self, name: str, parts: Iterable[str] = ()) -> "Dataset":

@@ -9,9 +9,6 @@ from importlib.metadata import version
 from typing import Any
 
 from custext_sql.kinds import Counted, spread_counts
-from custext_sql.mapping.mapping import MappingInfo
-from custext_sql.mechanism.randomness import SecretKey
-from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.receipt import Receipt
 
 PENDING, COMPLETE, SETTLED = "pending", "complete", "settled"
@@ -29,12 +26,6 @@ class Terms:
     calibration: str
     draws: str
     key_id: str | None
-
-    @classmethod
-    def of(cls, info: MappingInfo, policy: Policy, calibration: str, draws: str, key: SecretKey | None) -> "Terms":
-        """Return the terms of draws with a mapping, by a policy, and from a key if there is one."""
-        key_id = None if key is None else key.name
-        return cls(info.name, info.fingerprint, policy.describe(), calibration, draws, key_id)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ key then names them, as a part. If another release by the same key came in betwe
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 
@@ -21,18 +20,9 @@ from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.schema import keyed, records
 from custext_sql.sanitizer.tally import DRAWN, PREFIXES, Drawn, RecordLog, find_prefixes, no_draws
 
-_MOST_PARTS = 32  # parts that are kept apart; more of them are joined
-_SIZE = 1 << 16  # draws in a row of the table, unless there are fewer
+MOST_PARTS = 32  # parts that are kept apart; more of them are joined
+ROW_SIZE = 1 << 16  # draws in a row of the table, unless there are fewer
 _LEFT = timedelta(days=1)  # after this time, digests that do not count were left by a killed process
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """What a key has spent on a dataset, as it was read. version: 0 if nothing."""
-
-    version: int = 0
-    largest: Decimal = Decimal()
-    parts: list[str] = field(default_factory=list)
 
 
 class SpentRecords:
@@ -51,11 +41,11 @@ class SpentRecords:
     def measure(self) -> None:
         """Count the records, and write the digests that are new."""
         with self._place.writing() as connection:
-            self._seen = self._read_scope(connection)
+            self._version, before, parts = self._read_scope(connection)
             connection.execute(delete(records).where(records.c.part == self._part))
         self._rows = 0
-        self._joins = len(self._seen.parts) >= _MOST_PARTS
-        known, most = _KnownDraws(self._place, self._seen.parts), 0
+        self._joins = len(parts) >= MOST_PARTS
+        known, most = _KnownDraws(self._place, parts), 0
         waiting: list[Drawn] = []
         low = 0
         for prefix in range(PREFIXES):
@@ -65,25 +55,25 @@ class SpentRecords:
                 most = max(most, largest)
                 low = low if waiting else prefix
                 waiting += [rest] if len(rest) else []
-            if waiting and (sum(map(len, waiting)) >= _SIZE or prefix == PREFIXES - 1):
+            if waiting and (sum(map(len, waiting)) >= ROW_SIZE or prefix == PREFIXES - 1):
                 self._write(np.concatenate(waiting), low, prefix)
                 waiting = []
-        self.largest = max(self._seen.largest, self._eps * most)
+        self.largest = max(before, self._eps * most)
 
     def enter(self, connection: Connection) -> bool:
         """Make the digests count, in the transaction of the entry; False if another release came in between."""
-        found = self._read_scope(connection)
+        version, _, earlier = self._read_scope(connection)
         rows = connection.execute(select(func.count()).where(records.c.part == self._part)).scalar_one()
-        if found.version != self._seen.version or rows != self._rows:
+        if version != self._version or rows != self._rows:
             return False  # another process may also have taken the digests for those of a killed one
-        parts = [self._part] if self._joins else [*found.parts, self._part]
-        values = {"version": found.version + 1, "largest_row_eps": self.largest, "parts": parts}
-        if found.version:
+        parts = [self._part] if self._joins else [*earlier, self._part]
+        values = {"version": version + 1, "largest_row_eps": self.largest, "parts": parts}
+        if version:
             connection.execute(update(keyed).where(self._is_scope).values(values))
         else:
             connection.execute(insert(keyed).values(key_id=self._key_id, dataset=self._dataset, **values))
         if self._joins:
-            connection.execute(delete(records).where(records.c.part.in_(found.parts)))
+            connection.execute(delete(records).where(records.c.part.in_(earlier)))
         counted = {part for (of_key,) in connection.execute(select(keyed.c.parts)) for part in of_key}
         was_left = records.c.written_at < now() - _LEFT
         connection.execute(delete(records).where(was_left, records.c.part.not_in(counted)))
@@ -100,11 +90,11 @@ class SpentRecords:
             connection.execute(insert(records).values(drawn=draws.tobytes(), **row))
         self._rows += 1
 
-    def _read_scope(self, connection: Connection) -> _Scope:
-        row = connection.execute(
-            select(keyed.c.version, keyed.c.largest_row_eps, keyed.c.parts).where(self._is_scope)
-        ).first()
-        return _Scope() if row is None else _Scope(*row)
+    def _read_scope(self, connection: Connection) -> tuple[int, Decimal, list[str]]:
+        """Return how often what the key has spent on the dataset changed, the most on one record, and the parts."""
+        columns = select(keyed.c.version, keyed.c.largest_row_eps, keyed.c.parts)
+        row = connection.execute(columns.where(self._is_scope)).first()
+        return (0, Decimal(), []) if row is None else (row.version, row.largest_row_eps, row.parts)
 
 
 class _KnownDraws:

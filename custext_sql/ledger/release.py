@@ -1,28 +1,34 @@
-"""One release, however it is made: what the ledger forbids, what was drawn, the entry, the output."""
+"""One release, however it is made: what the ledger forbids, what was drawn, the entry, the output.
 
+A release of a connection or a pipeline runs: it has no defined end. It is in the ledger as pending, with an unknown
+amount, before its first text is drawn. It is settled when the process ends, and before this process reads the ledger;
+the next text makes it pending again. So a process that is killed leaves a release with unknown counts, never one with
+counts that are too low.
+"""
+
+import os
 import threading
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
 from custext_sql.errors import BudgetError, DatabaseError, PrivacyWarning, SettingError
-from custext_sql.ledger import running
-from custext_sql.ledger.checks import check_release
-from custext_sql.ledger.dataset import Dataset, is_nameless
+from custext_sql.ledger.checks import check_budget, check_release, name_scope
+from custext_sql.ledger.dataset import Dataset, choose_dataset, is_nameless
 from custext_sql.ledger.entries import COMPLETE, PENDING, RAW, Entry, Terms, finish, new_entry, new_id, to_decimal
 from custext_sql.ledger.places import LedgerFile
-from custext_sql.ledger.spending import check_budget, name_scope
 from custext_sql.parameters import check_limit
 from custext_sql.sanitizer.policy import Policy
-from custext_sql.sanitizer.receipt import Receipt
+from custext_sql.sanitizer.receipt import Guarantee, Receipt
 from custext_sql.sanitizer.tally import Counts, Tally
-from custext_sql.sanitizer.vocabulary import Guarantee
 
 
 class Drawer(Protocol):
@@ -43,6 +49,10 @@ class Drawer(Protocol):
 
 
 _Drawer = TypeVar("_Drawer", bound=Drawer)
+
+_open: set["Release[Any]"] = set()  # yet to be settled; keeps them alive until then
+_all: WeakSet["Release[Any]"] = WeakSet()
+_process = 0
 
 
 class Release(Generic[_Drawer]):
@@ -83,8 +93,7 @@ class Release(Generic[_Drawer]):
         self.copied: tuple[str, ...] = ()
         self.appends_to: str | None = None
         self._max_row_eps, self._at_least, self.runs = max_row_eps, at_least, runs
-        self._known: dict[str, Any] = {}
-        self._run = {} if run_id is None else {"run_id": run_id}
+        self._known: dict[str, Any] = {} if run_id is None else {"run_id": run_id}
         self.forget()
 
     def forget(self) -> None:
@@ -110,7 +119,7 @@ class Release(Generic[_Drawer]):
         """Raise BudgetError or KeyFileError if the ledger already forbids the release; call it before a long run."""
         if self._place is None:
             return
-        running.settle_all()
+        settle_all()
         entry = replace(self._make_entry(), largest_row_eps=Decimal())
         with self._place.reading() as connection:
             if connection is not None:
@@ -137,13 +146,15 @@ class Release(Generic[_Drawer]):
     @property
     def receipt(self) -> Receipt:
         """The receipt of all that was drawn so far in this process."""
-        return self._make_receipt(self.tally)
+        return self.make_receipt(self.tally)
 
-    def make_receipt(self, counts: Counts) -> Receipt:
+    def make_receipt(self, counted: Tally | Counts) -> Receipt:
         """Return the receipt of some of the texts alone."""
-        tally = Tally()
-        tally.add(counts)
-        return self._make_receipt(tally)
+        tally = counted if isinstance(counted, Tally) else Tally()
+        if isinstance(counted, Counts):
+            tally.add(counted)
+        budgets, plus = self._budgets or {0.0}, self._plus or {False}
+        return tally.receipt(self.sanitizer.policy, self.sanitizer.guarantee(budgets, plus, self._given[2]))
 
     def publish(self, publish: Callable[[], object] | None = None, outputs: Iterable[dict[str, str]] = ()) -> Receipt:
         """Enter the release as pending, call `publish`, which makes the output appear, and enter it as complete.
@@ -172,14 +183,13 @@ class Release(Generic[_Drawer]):
         self._publish(publish, self._make_entry())
 
     def _publish(self, publish: Callable[[], object] | None, entry: Entry) -> None:
-        if self._place is None:
+        if self._place is not None:
+            self._enter(entry if publish is not None else finish(entry))
+        if self._place is None or publish is None:
             if publish is not None:
                 publish()
             return
-        self._enter(entry if publish is not None else finish(entry))
-        if publish is None:
-            return
-        from custext_sql.ledger.store import delete_entry, update_entry  # loads SQLAlchemy
+        from custext_sql.ledger.schema import delete_entry, update_entry  # loads SQLAlchemy
 
         try:
             publish()
@@ -211,7 +221,7 @@ class Release(Generic[_Drawer]):
                 if not self._is_open:
                     self._begin()
                     self._is_open = True
-                    running.watch(self)
+                    _watch(self)
                 self._drawing += 1
         try:
             yield self.tally
@@ -234,18 +244,18 @@ class Release(Generic[_Drawer]):
                 self._enter(finish(entry) if complete else entry, again=True)
                 self._entry = self._entered
             else:
-                from custext_sql.ledger.store import delete_entry
+                from custext_sql.ledger.schema import delete_entry
 
                 with self._place.writing() as connection:
                     delete_entry(connection, self._entry.release_id)
                 self._entry = None
             self._is_open = False
-            running.forget(self)
+            _open.discard(self)
             return True
 
     def _begin(self) -> None:
         """Enter the release as pending, with an unknown amount."""
-        from custext_sql.ledger.store import update_entry
+        from custext_sql.ledger.schema import update_entry
 
         assert self._place is not None
         if self._entry is not None:
@@ -264,7 +274,7 @@ class Release(Generic[_Drawer]):
     def _enter(self, entry: Entry, *, again: bool = False) -> None:
         """Enter the release, with what its key has spent on each record. again: it is in the ledger, as pending."""
         from custext_sql.ledger.records import SpentRecords
-        from custext_sql.ledger.store import insert_entry, update_entry
+        from custext_sql.ledger.schema import insert_entry, update_entry
 
         assert self._place is not None
         spent = None
@@ -294,7 +304,7 @@ class Release(Generic[_Drawer]):
 
     def _check(self, connection: Any, entry: Entry, keyed_eps: Decimal | None) -> None:
         """Raise an error if earlier releases forbid this one. keyed_eps: what its key then has spent on a record."""
-        from custext_sql.ledger.store import read_entries, read_keyed
+        from custext_sql.ledger.schema import read_entries, read_keyed
 
         budget = self.dataset.budget_total
         if is_nameless(entry.dataset) and budget is None:
@@ -308,21 +318,59 @@ class Release(Generic[_Drawer]):
 
     def _make_entry(self) -> Entry:
         eps = max(self._budgets, default=None)
-        known = {
-            "dataset": self.dataset.name,
-            "parts": list(self.dataset.parts),
-            "sanitized": list(self.columns),
-            "copied": list(self.copied),
-            "record_column": self.record_column,
-            "eps": eps,
-            "plus": next(iter(self._plus)) if len(self._plus) == 1 else None,
-            "at_least": self._at_least and eps != 0,
-        }
+        known: dict[str, Any] = {"dataset": self.dataset.name, "parts": list(self.dataset.parts), "eps": eps}
+        known |= {"sanitized": list(self.columns), "copied": list(self.copied), "record_column": self.record_column}
+        known |= {"plus": next(iter(self._plus)) if len(self._plus) == 1 else None}
+        known |= {"at_least": self._at_least and eps != 0}
         terms = self.sanitizer.terms
         if terms.key_id is not None and not self.is_keyed:
             terms = replace(terms, draws="fresh", key_id=None)
-        return new_entry(terms, **(known | self._run | self._known))
+        return new_entry(terms, **(known | self._known))
 
-    def _make_receipt(self, tally: Tally) -> Receipt:
-        guarantee = self.sanitizer.guarantee(self._budgets or {0.0}, self._plus or {False}, self._given[2])
-        return tally.receipt(self.sanitizer.policy, guarantee)
+
+def check_running(dataset: str | Dataset) -> Dataset:
+    """Return the dataset of a running release; SettingError if it has a budget, which cannot be kept."""
+    found = choose_dataset(dataset)
+    if found.budget_total is not None:
+        raise SettingError(
+            "a connection or a pipeline cannot keep budget_total, since what it will draw is not known in advance; use "
+            "Sanitizer.release, or custext sanitize"
+        )
+    return found
+
+
+def settle_all() -> None:
+    """Settle all releases of this process that are not drawing at the moment."""
+    for release in list(_open):
+        release.settle()
+
+
+def _watch(release: Release[Any]) -> None:
+    """Settle a release when the process ends, at the latest."""
+    global _process
+    _open.add(release)
+    _all.add(release)
+    if _process != os.getpid():  # a child process forgets the finalizers of its parent
+        _process = os.getpid()
+        Finalize(None, _end, exitpriority=10)
+
+
+def _end() -> None:
+    for release in list(_open):
+        reason = "something was still drawing when the process ended"
+        try:
+            if release.settle():
+                continue
+        except DatabaseError as error:
+            reason = str(error)
+        warnings.warn(f"a release stays pending in the ledger: {reason}", PrivacyWarning, stacklevel=1)
+
+
+def _start_anew() -> None:
+    _open.clear()
+    for release in list(_all):
+        release.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

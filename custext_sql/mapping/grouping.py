@@ -10,7 +10,8 @@ from custext_sql.arrays import Flags, Floats, Places, Points, Vectors
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.similarity import Geometric, Similarity, squared_distances
 
-GroupingProgress = Callable[[int, int], None]  # the work done so far, and all work, counted in words
+Progress = Callable[[float], None]  # called with the share of the work that is done
+GroupingProgress = Callable[[int, int], None]  # called with the work done so far, and all work, counted in words
 
 _BLOCK_BYTES = 64 << 20  # of one float32 block: pivots by words in the pool
 _LARGEST_BLOCK = 256  # pivots; with more, earlier pivots of the block would have taken most of them
@@ -22,9 +23,8 @@ _CROWDED = 0.8  # compact the pool when a smaller share of it is still unassigne
 class Partition:
     """Disjoint groups. members: word indices, group after group. sizes: words per group.
 
-    Greedy groups are in the order in which they were made. Each has its pivot first, then the others in order of
-    closeness to it. A last group of fewer than k words is in pivot order. A single word left over is last in the group
-    that it joined. Refined groups have their words in order of rank, and are in order of their first words.
+    Greedy groups are in the order in which they were made, each with its pivot first, then the others in order of
+    closeness to it. Refined groups have their words in order of rank, and are in order of their first words.
     """
 
     members: Places
@@ -46,20 +46,20 @@ def partition_words(
     k: int,
     *,
     order: Places | None = None,
-    progress: GroupingProgress | None = None,
+    progress: Progress | None = None,
 ) -> Partition:
-    """Split the rows of `vectors` into groups of k, and return the groups.
+    """Return groups of k rows of `vectors`. Raise SettingError if k is less than 2 or exceeds the number of words.
 
     While at least k words are unassigned, the next one in `order` (default: row order) is the pivot. Its group is the
     pivot and the k-1 unassigned words closest to it; ties go to the lower row. Fewer than k words left over form the
-    last group, but a single one joins the group with the closest pivot. Raise SettingError if k is less than 2 or
-    greater than the number of words.
+    last group, but a single one joins the group with the closest pivot.
     """
     if k < 2:
         raise SettingError(f"k must be at least 2, because a group of one word would not hide it; found {k}")
     if k > len(vectors):
         raise SettingError(f"k must not exceed the number of words, {len(vectors):,}; found {k:,}")
     order = np.arange(len(vectors)) if order is None else order
+    report = progress or (lambda share: None)
     free = np.ones(len(vectors), dtype=bool)
     if isinstance(similarity, Geometric):
         found = _blocked_groups(vectors, similarity, k, order, free)
@@ -68,8 +68,7 @@ def partition_words(
     groups: list[Places] = []
     for group in found:
         groups.append(group)
-        if progress is not None:
-            progress(k * len(groups), len(vectors))
+        report(k * len(groups) / len(vectors))
     rest = order[free[order]]
     if len(rest) == 1:
         pivots = np.array([group[0] for group in groups])
@@ -77,8 +76,7 @@ def partition_words(
         groups[closest] = np.append(groups[closest], rest)
     elif len(rest):
         groups.append(rest)
-    if progress is not None:
-        progress(len(vectors), len(vectors))
+    report(1.0)
     return Partition(np.concatenate(groups), np.array([len(group) for group in groups]))
 
 
@@ -98,9 +96,7 @@ def _scanned_groups(vectors: Vectors, similarity: Similarity, k: int, order: Pla
 
 
 def _blocked_groups(vectors: Vectors, similarity: Geometric, k: int, order: Places, free: Flags) -> Iterator[Places]:
-    """Yield the groups for a geometric measure.
-
-    A float32 matrix product bounds all distances from below; float64 decides among the few that could matter.
+    """Yield the groups for a geometric measure. Float32 bounds distances from below; float64 decides among the closest.
 
     The points are shifted to their mean, which changes no distance, and scaled so that no coordinate exceeds 1. With
     u = 2**-24, the computed product then differs from the true p.s by at most (dimension + 3) u (|p|^2 + |s|^2) / 2,
@@ -149,15 +145,13 @@ def _blocked_groups(vectors: Vectors, similarity: Geometric, k: int, order: Plac
 
 def _exact_squares(vectors: Vectors, similarity: Geometric, words: Places, center: Floats, enough: int) -> Floats:
     """Return squared distances of words, up to the block in which `enough` are zero: no later word is closer."""
-    squares: list[Floats] = []
-    zeros = 0
+    squares = np.zeros(0)
     for start in range(0, len(words), _ROWS):
         rows = similarity.points(vectors[words[start : start + _ROWS]])
-        squares.append(squared_distances(rows, center))
-        zeros += len(rows) - int(np.count_nonzero(squares[-1]))
-        if zeros >= enough:
+        squares = np.append(squares, squared_distances(rows, center))
+        if np.count_nonzero(squares == 0) >= enough:
             break
-    return np.concatenate(squares)
+    return squares
 
 
 def _float32_points(vectors: Vectors, similarity: Geometric) -> tuple[Points, Floats, float]:
@@ -185,32 +179,19 @@ def pack_groups(partition: Partition, classes: Sequence[Places], digest: str) ->
     return lzma.compress(header.encode() + numbers.tobytes(), format=lzma.FORMAT_XZ, preset=9)
 
 
-def unpack_groups(packed: bytes, classes: Sequence[Places], digest: str, k: int) -> Partition | None:
+def unpack_groups(packed: bytes, classes: Sequence[Places], digest: str) -> Partition | None:
     """Return the groups in a packed file, or None if they belong to other vectors or other classes.
 
-    Raise MappingError if they are no partition of each class into groups of k words and a smaller last one.
+    Raise MappingError if not every word is in a group of at least two.
     """
     header, _, content = lzma.decompress(packed).partition(b"\n")
     if header.decode().split() != [digest, *(str(len(part)) for part in classes)]:
         return None
     numbers = np.frombuffer(content, dtype="<u2")
-    count = sum(len(part) for part in classes)
-    sizes = np.bincount(numbers)
-    expected = [_group_sizes(len(part), k) for part in classes]
-    if len(numbers) != count or not np.array_equal(np.sort(sizes), np.sort(np.concatenate(expected))):
-        raise MappingError(
-            f"the shipped groups are damaged: expected {count} words in groups of {k}; reinstall custext"
-        )
-    class_of = np.empty(count, dtype=np.int64)
+    sizes, class_of = np.bincount(numbers), np.empty(sum(map(len, classes)), dtype=np.int64)
+    if len(numbers) != len(class_of) or sizes.min() < 2:
+        raise MappingError("the shipped groups are damaged; reinstall custext")
     for number, part in enumerate(classes):
         class_of[part] = number
-    members = np.argsort(numbers, kind="stable")
     is_apart = len(np.unique(class_of * len(sizes) + numbers)) == len(sizes)  # no group has words of two classes
-    return Partition(members, sizes) if is_apart else None
-
-
-def _group_sizes(count: int, k: int) -> list[int]:
-    """Return how many words each group of a class has; see `partition_words`."""
-    full, rest = divmod(count, min(k, count))
-    last = [k + 1] if rest == 1 else [rest] if rest else []
-    return [min(k, count)] * (full - (rest == 1)) + last
+    return Partition(np.argsort(numbers, kind="stable"), sizes) if is_apart else None

@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from custext_sql.arrays import Numbers, Places, Vectors
+from custext_sql.arrays import Draws, Numbers, Places, Vectors
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import GroupingProgress, Partition, partition_words
 from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.refining import refine_partition
-from custext_sql.mapping.similarity import MEASURES, Cosine, Geometric, Similarity, score_groups, zero_rows
+from custext_sql.mapping.similarity import MEASURES, Cosine, Geometric, Similarity, score_groups
 from custext_sql.parameters import count_of
 from custext_sql.text.word_boundaries import are_words
 
@@ -22,9 +22,9 @@ from custext_sql.text.word_boundaries import are_words
 class WordsToGroup:
     """The words of an embedding that a recipe groups, whatever its k.
 
-    sha256: of the source of the embedding. entries: how many of its entries the recipe uses; those that are not single
-    words are left out. positions: the place of each word in the embedding. classes: the words that are grouped
-    separately. merged: the only word of its class, so that there is one class only; None otherwise.
+    sha256: of the source of the embedding. entries: how many of its entries the recipe uses, also those that are not
+    single words. positions: the place of each word in the embedding. classes: the words that are grouped separately.
+    merged: the only word of its class, so that there is one class only; None otherwise.
     """
 
     sha256: str
@@ -40,7 +40,7 @@ class WordsToGroup:
 
 
 def choose_words(sha256: str, entries: list[str], recipe: Recipe, stopwords: frozenset[str]) -> WordsToGroup:
-    """Return the words to group. entries: all entries of the embedding. stopwords: those to group separately."""
+    """Return the words to group, of all entries of an embedding. stopwords: those to group separately."""
     entries = entries[: recipe.word_limit]
     positions = np.flatnonzero(are_words(entries))
     words = [entries[position] for position in positions]
@@ -49,10 +49,9 @@ def choose_words(sha256: str, entries: list[str], recipe: Recipe, stopwords: fro
 
 
 def split_classes(words: Sequence[str], stopwords: frozenset[str]) -> tuple[list[Places], str | None]:
-    """Return the indices of the words of each class, and the only word of its class, if there is one.
+    """Return the indices of the words of each class: stopwords and other words.
 
-    The classes are stopwords and other words, which are grouped separately. If a class has one word, the result is a
-    single class of all words.
+    If a class has one word, return a single class of all words, and that word.
     """
     is_stopword = np.array([word in stopwords for word in words], dtype=bool)
     classes = [part for part in (np.flatnonzero(~is_stopword), np.flatnonzero(is_stopword)) if len(part)]
@@ -108,12 +107,10 @@ def group_words(
     *,
     ranks: Numbers | None = None,
 ) -> Partition:
-    """Return the groups of the words, each class grouped separately.
+    """Return the groups of the words, each class grouped separately. Raise MappingError if there are no words.
 
     progress: called with the work done so far and all work, counted in words; refining counts twice. ranks: the place
-    of each word in the vector file, from 1 and in ascending order; by default, the words are the whole file. Raise
-    MappingError if there are no words, SettingError if k exceeds their number or refined groups are asked for with a
-    measure that is a function.
+    of each word in the vector file, from 1 and in ascending order; by default, the words are the whole file.
     """
     if not len(vectors):
         raise MappingError("the embedding has no entry that is a single word, so there is nothing to group")
@@ -126,44 +123,32 @@ def group_words(
             f"{' or '.join(MEASURES)}, or --grouping greedy (in Python: grouping='greedy')"
         )
     ranks = np.arange(1, len(vectors) + 1) if ranks is None else ranks
-    turns = _rank_pivots(len(vectors), recipe.seed)
+    turns: Numbers | Draws = np.arange(len(vectors))
+    if recipe.seed is not None:  # raw bit streams are equal in all versions of NumPy
+        turns = np.random.PCG64(recipe.seed).random_raw(len(vectors))
     parts: list[Partition] = []
-    share = 3 if refined else 1
+    tell = partial(_tell, progress, (3 if refined else 1) * len(vectors))
     done = 0
     for part in classes:
-        report = None if progress is None else partial(_report_part, progress, done, share * len(vectors))
         rows = vectors if len(part) == len(vectors) else vectors[part]
-        found = partition_words(
-            rows, similarity, min(recipe.k, len(part)), order=np.argsort(turns[part]), progress=report
-        )
+        k, order = min(recipe.k, len(part)), np.argsort(turns[part], kind="stable")
+        found = partition_words(rows, similarity, k, order=order, progress=partial(tell, done, len(part)))
+        done += len(part)
         if refined and isinstance(similarity, Geometric):
-            told = None if report is None else partial(_report_share, report, len(part))
-            found = refine_partition(rows, similarity, found, ranks[part], told)
+            found = refine_partition(rows, similarity, found, ranks[part], partial(tell, done, 2 * len(part)))
+            done += 2 * len(part)
         parts.append(Partition(part[found.members], found.sizes))
-        done += share * len(part)
     return Partition(np.concatenate([p.members for p in parts]), np.concatenate([p.sizes for p in parts]))
 
 
-def _report_part(progress: GroupingProgress, before: int, total: int, grouped: int, _: int) -> None:
-    progress(before + grouped, total)
-
-
-def _report_share(progress: GroupingProgress, words: int, share: float) -> None:
-    progress(words + int(2 * words * share), words)
-
-
-def _rank_pivots(count: int, seed: int | None) -> Places:
-    """Return the position of each word in the order of pivots. Raw bit streams are equal in all versions of NumPy."""
-    if seed is None:
-        return np.arange(count)
-    ranks = np.empty(count, dtype=np.int64)
-    ranks[np.argsort(np.random.PCG64(seed).random_raw(count), kind="stable")] = np.arange(count)
-    return ranks
+def _tell(progress: GroupingProgress | None, total: int, before: int, words: int, share: float) -> None:
+    if progress is not None:
+        progress(before + round(words * share), total)
 
 
 def _check_directions(embedding: str, vectors: Vectors, words: Sequence[str], similarity: Similarity) -> None:
     """Raise MappingError if the measure is cosine and a vector is zero, since it has no direction."""
-    if isinstance(similarity, Cosine) and len(zero := zero_rows(vectors)):
+    if isinstance(similarity, Cosine) and len(zero := np.flatnonzero(~vectors.any(axis=1))):
         shown = ", ".join(words[index] for index in zero[:10]) + (", ..." if len(zero) > 10 else "")
         raise MappingError(
             f"embedding {embedding}: the cosine measure needs nonzero vectors; found "

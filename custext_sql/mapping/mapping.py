@@ -19,8 +19,7 @@ from custext_sql.text.word_boundaries import fold_word
 class MappingInfo:
     """A row of the table `mappings`: the recipe of a mapping and facts about the result.
 
-    words, group_count: words and groups of the mapping. left_out: entries, among those that the recipe uses, that are
-    not single words.
+    left_out: how many entries, of those that the recipe uses, are not single words.
     """
 
     name: str
@@ -52,9 +51,8 @@ class MappingInfo:
 class Mapping:
     """A partition of words into groups, with a score for every pair within a group.
 
-    words: group after group, each group's pivot first. sizes: words per group. scores: one square matrix per group,
-    flattened row by row (a row is an input word) and laid end to end, in multiples of 2**-20. ranks: the place of each
-    word in the vector file; files list frequent words first.
+    words: group after group. sizes: words per group. scores: one square matrix per group, flattened row by row (a row
+    is an input word) and laid end to end, in steps of 2**-20. ranks: the place of each word in the vector file.
     """
 
     info: MappingInfo
@@ -93,10 +91,7 @@ class Mapping:
         return self.index[folded]
 
     def find_row(self, word: str) -> tuple[tuple[str, ...], Scores]:
-        """Return the output words of an input word, in the order of the group, and their scores, in steps.
-
-        Raise MappingError if the mapping does not have the word.
-        """
+        """Return the output words of an input word, in the order of the group, and their scores, in steps."""
         index = self.find(word)
         group = int(self.group_of[index])
         size, first = int(self.sizes[group]), int(self.word_starts[group])

@@ -5,20 +5,17 @@ from dataclasses import dataclass
 from custext_sql.errors import SettingError
 from custext_sql.parameters import check_name, check_whole
 
-GROUPINGS = ("greedy", "refined")
-NORMALIZATIONS = ("group", "word")
-ORDERS = ("file", "random")
+_LIMIT = "--limit (in Python: limit)"
 
 
 @dataclass(frozen=True)
 class Recipe:
     """The settings of a mapping. The same recipe and the same vectors give the same mapping.
 
-    embedding: its name. k: words per group. grouping: "greedy" for Algorithm 1 of the paper, or "refined" to improve
-    its groups by swapping words. measure, larger_is_closer: how the similarity of words is measured. normalization:
-    "group" or "word", the range over which scores are scaled. pivot_order: "file" for that of the source, or "random"
-    with a seed. stopword_language: the language whose stopwords are grouped separately, if any. word_limit: how many
-    entries of the embedding are used, counted from the first; None for all.
+    k: words per group. grouping: "greedy" for Algorithm 1 of the paper, or "refined" to improve its groups by swapping
+    words. normalization: "group" or "word", the range over which scores are scaled. pivot_order: "file" for that of
+    the source, or "random" with a seed. stopword_language: the language whose stopwords are grouped separately, if any.
+    word_limit: how many entries of the embedding are used, counted from the first; None for all.
     """
 
     embedding: str
@@ -34,34 +31,29 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for what, value, known in (
-            ("normalization", self.normalization, NORMALIZATIONS),
-            ("--grouping (in Python: grouping)", self.grouping, GROUPINGS),
-            ("order", self.pivot_order, ORDERS),
+            ("normalization", self.normalization, ("group", "word")),
+            ("--grouping (in Python: grouping)", self.grouping, ("greedy", "refined")),
+            ("order", self.pivot_order, ("file", "random")),
         ):
             if value not in known:
                 raise SettingError(f"{what} must be one of {', '.join(known)}; found {value!r}")
-        object.__setattr__(self, "k", check_whole(self.k, "k"))
-        if self.seed is not None:
-            object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
+        for field, what in (("k", "k"), ("seed", "seed"), ("word_limit", _LIMIT)):
+            if getattr(self, field) is not None or field == "k":
+                object.__setattr__(self, field, check_whole(getattr(self, field), what))
         if self.pivot_order == "random" and self.seed is None:
             raise SettingError("order 'random' needs a seed: use --seed N (in Python: seed=...)")
         if self.pivot_order == "file" and self.seed is not None:
             raise SettingError("a seed requires order 'random': use --order random (in Python: order='random')")
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise SettingError(f"seed must be a whole number from 0 to 2**63 - 1; found {self.seed}")
-        if self.word_limit is not None:
-            limit = check_whole(self.word_limit, "--limit (in Python: limit)")
-            if not 2 <= limit < 2**31:
-                raise SettingError(
-                    f"--limit (in Python: limit) must be a whole number from 2 to 2**31 - 1; found {limit}"
-                )
-            object.__setattr__(self, "word_limit", limit)
+        if self.word_limit is not None and not 2 <= self.word_limit < 2**31:
+            raise SettingError(f"{_LIMIT} must be a whole number from 2 to 2**31 - 1; found {self.word_limit}")
 
     def name_mapping(self, name: str | None) -> str:
         """Return the name of the mapping: the given one, or EMBEDDING-MEASURE-kK by default.
 
-        Every other setting that is not the usual one is part of the default name, as in
-        EMBEDDING-MEASURE-kK-refined-apart-first5000, so that mappings with different settings have different names.
+        Every other setting that is not the usual one is part of the default name, so that names differ if settings do:
+        EMBEDDING-MEASURE-kK-refined-apart-first5000.
         """
         usual = Recipe(self.embedding)._spell_settings()
         spelled = [part for part, other in zip(self._spell_settings(), usual, strict=True) if part != other]

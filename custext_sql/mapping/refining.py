@@ -1,16 +1,15 @@
 """Refines groups: swaps words between them while that brings words closer together, alike on every machine."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from custext_sql.arrays import Flags, Floats, Numbers, Places, Points, Vectors
-from custext_sql.mapping.grouping import Partition
+from custext_sql.mapping.grouping import Partition, Progress
 from custext_sql.mapping.similarity import Geometric
 
-RefiningProgress = Callable[[float], None]  # the share of the work that is done
 Moves = npt.NDArray[np.void]  # of MOVE
 
 RADIUS = 2048  # of the ball of quantized points: squared distances, up to 2**24, are exact in float32
@@ -24,7 +23,7 @@ _HEAVIEST = 1 << 12  # the weight of the first word
 _BOLD_ROUNDS = 8  # in these, a group may take part in several swaps at once
 _PATIENT_ROUNDS = 12  # bold ones included; from then on, the least gain of a swap doubles each round
 _PRECISION = 64  # a swap must gain more than the mean cost of a word divided by this
-_BEFORE_SEARCH, _AFTER_SEARCH = 0.3, 0.7  # shares of the time, before and after the search for pairs by words
+_BEFORE_SEARCH, _AFTER_SEARCH = 0.3, 0.7  # shares of the time up to these points
 _ROWS = 512  # words whose rows are copied at a time
 _BLOCK_BYTES = 16 << 20  # of one float32 block of distances
 _FOLD = 16  # columns of distances of which only the least is compared at first
@@ -39,13 +38,13 @@ def refine_partition(
     similarity: Geometric,
     partition: Partition,
     ranks: Numbers,
-    progress: RefiningProgress | None = None,
+    progress: Progress | None = None,
 ) -> Partition:
     """Return groups of the same sizes with a lower cost, or the same groups if no swap gains enough.
 
-    ranks: the place of each word in the vector file, from 1. The cost is the weighted sum of squared distances of
-    words to the centers of their groups. Frequent words, which come first in the file, weigh more, and the logarithm
-    of the rank is one more coordinate of a word's point: a word hides better among words that are about as frequent.
+    The cost is the weighted sum of squared distances of words to the centers of their groups. ranks: the place of each
+    word in the vector file, from 1. Frequent words weigh more, and the logarithm of the rank is one more coordinate of
+    a word's point: a word hides better among words that are about as frequent.
     """
     board = Board(quantize_points(vectors, similarity, ranks), weigh_words(ranks), partition)
     before = board.cost()
@@ -63,16 +62,18 @@ def weigh_words(ranks: Numbers) -> Numbers:
 
 
 def quantize_points(vectors: Vectors, similarity: Geometric, ranks: Numbers) -> Points:
-    """Return the rows of a Board for points in integers, with the logarithm of the rank as their last coordinate.
+    """Return the rows of a Board: points in integers, scaled by a power of two, those very far away moved closer.
 
-    Points are scaled by a power of two, and those very far from the others are moved closer.
+    Their last coordinate is the logarithm of the rank.
     """
     usual = _find_typical([_lengths(points) for _, points in similarity.split_points(vectors)])
     mean: Floats = sum(_limit(points, 4 * usual).sum(axis=0) for _, points in similarity.split_points(vectors))
     mean /= len(vectors)
     typical = _find_typical([_lengths(points - mean) for _, points in similarity.split_points(vectors)])
     scale = 2.0 ** -float(np.frexp(typical / _TYPICAL)[1])
-    octaves = _octaves(ranks)
+    # About the binary logarithm of the ranks: exact for powers of two, linear between, alike on every machine
+    mantissas, exponents = np.frexp(ranks.astype(np.float64))
+    octaves = exponents + 2.0 * mantissas
     heights = (octaves - np.median(octaves)) * (_OCTAVE * typical * scale)
     rows = np.ones((len(vectors), vectors.shape[1] + 3), dtype=np.float32)
     longest = RADIUS - float(np.ceil(np.sqrt(rows.shape[1])))  # rounding a point and a center adds at most that
@@ -81,13 +82,6 @@ def quantize_points(vectors: Vectors, similarity: Geometric, ranks: Numbers) -> 
         rows[block, :-2] = np.rint(_limit(raised, longest))
         rows[block, -1] = np.square(rows[block, :-2]).sum(axis=1)
     return rows
-
-
-def _octaves(ranks: Numbers) -> Floats:
-    """Return about the binary logarithm: exact for powers of two, linear between them, alike on every machine."""
-    mantissas, exponents = np.frexp(ranks.astype(np.float64))
-    octaves: Floats = exponents + 2.0 * mantissas
-    return octaves
 
 
 def _lengths(points: Floats) -> Floats:
@@ -107,17 +101,13 @@ def _limit(points: Floats, longest: float) -> Floats:
     return limited
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(NamedTuple):
     """Pairs of groups between which words may be swapped.
 
-    first, second: the groups of each pair. others: a row for each group, with the groups it is paired with, then
-    itself. forth, back: where the first group of a pair has the second one in `others`, counted through all rows, and
-    vice versa.
+    others: a row for each group, with the groups it is paired with, then itself. forth, back: where the first group of
+    a pair has the second one in `others`, counted through all rows, and vice versa.
     """
 
-    first: Places
-    second: Places
     others: Places
     forth: Places
     back: Places
@@ -133,7 +123,7 @@ def pair_groups(first: Places, second: Places, count: int) -> Pairs:
     others = np.repeat(np.arange(count)[:, None], ranks.max(initial=-1) + 2, axis=1)
     others[ends, ranks] = np.concatenate([second, first])
     forth, back = (ends * others.shape[1] + ranks).reshape(2, -1)
-    return Pairs(first, second, others, forth, back)
+    return Pairs(others, forth, back)
 
 
 def ranks_within(groups: Places, keys: Numbers) -> Places:
@@ -146,7 +136,7 @@ def ranks_within(groups: Places, keys: Numbers) -> Places:
 
 
 def choose_disjoint(left: Places, right: Places, count: int) -> Places:
-    """Return the positions of pairs that share no number below `count`, the first pairs first."""
+    """Return the positions of pairs that share no number below `count`. Earlier pairs have precedence."""
     waiting = np.arange(len(left))
     chosen: list[Places] = []
     while len(waiting):
@@ -241,8 +231,7 @@ class Board:
     def best_moves(self, groups: Places, others: Places, *, fixed_centers: bool) -> Moves:
         """Return, for each of the groups and each of its `others`, the move of the word that promises most.
 
-        others: a row for each of the groups, itself last. fixed_centers: promise only what the
-        move gains if no center moves.
+        others: a row for each of the groups, itself last. fixed_centers: promise what a move gains if no center moves.
         """
         moves = np.empty(others.shape, dtype=MOVE)
         kind = np.float64 if fixed_centers else np.float32  # exact, or fast
@@ -252,7 +241,9 @@ class Board:
         for here in self._blocks(groups, self.k + others.shape[1]):
             part = slice(start, start + len(here))
             there = others[part]
-            squares = self._distances(here, there)
+            tiles = self._grouped(here).reshape(len(here), self._tiles, self.k // self._tiles, -1)
+            products = np.matmul(self.centers[there][:, None], tiles.transpose(0, 1, 3, 2))
+            squares = products.transpose(0, 2, 1, 3).reshape(*there.shape, self.k)
             own, weights = squares[:, -1:, :], grouped[here, None, :]
             pulls = np.zeros_like(weights) if fixed_centers else np.square(weights)
             leaving = own * (weights + pulls * inverse[here, None, None])
@@ -269,78 +260,55 @@ class Board:
             start += len(here)
         return moves
 
-    def _distances(self, groups: Places, others: Places) -> Points:
-        """Return the squared distances of the centers of each row of `others` to the words of each group."""
-        tiles = self._grouped(groups).reshape(len(groups), self._tiles, self.k // self._tiles, -1)
-        products = np.matmul(self.centers[others][:, None], tiles.transpose(0, 1, 3, 2))
-        squares: Points = products.transpose(0, 2, 1, 3).reshape(*others.shape, self.k)
-        return squares
-
     def gains(self, left: Moves, right: Moves) -> Numbers:
         """Return by how much each pair of moves, one back and one forth, lowers the cost, rounded down.
 
         If x leaves the group with center c and total weight W, and y joins it, then its cost falls by w_x |x - c|^2 -
         w_y |y - c|^2 + |w_x (x - c) - w_y (y - c)|^2 / (W - w_x + w_y), because the center moves.
         """
-        between = self._between(left["slot"], right["slot"])
+        between = np.empty(len(left), dtype=np.int64)
+        for start in range(0, len(left), _ROWS):
+            one, other = (moves["slot"][start : start + _ROWS] for moves in (left, right))
+            apart = self.rows[one, :-2] - self.rows[other, :-2]
+            between[start : start + _ROWS] = np.square(apart).sum(axis=1)  # exact: integers, at most 2**24 in total
         total = np.zeros(len(between), dtype=np.int64)
         for out, into in ((left, right), (right, left)):
             away, home = self.weights[out["slot"]], self.weights[into["slot"]]
             shift = np.square(away) * out["near"] + np.square(home) * into["far"]
             shift -= away * home * (out["near"] + into["far"] - between)
-            total += (
-                away * out["near"] - home * into["far"] + shift // (self.masses[out["slot"] // self.k] - away + home)
-            )
+            total += away * out["near"] - home * into["far"]
+            total += shift // (self.masses[out["slot"] // self.k] - away + home)
         return total
-
-    def _between(self, left: Places, right: Places) -> Numbers:
-        squares = np.empty(len(left), dtype=np.int64)
-        for start in range(0, len(left), _ROWS):
-            part = slice(start, start + _ROWS)
-            apart = self.rows[left[part], :-2] - self.rows[right[part], :-2]
-            squares[part] = np.square(apart).sum(axis=1)  # exact: integers, at most 2**24 in total
-        return squares
 
     def pair_near_groups(self) -> Pairs:
         """Return pairs of groups whose centers are near each other."""
         rows = np.column_stack([self.centers[:, :-2] / -2, self.centers[:, -1:], self.centers[:, -2:-1]])
-        keys: list[Numbers] = []
-        values: list[Numbers] = []
-        for start, others, squares in self._nearest(rows, min(_NEAR_GROUPS + 1, self.groups)):
-            groups = np.arange(start, start + len(others))[:, None]
-            keys.append(self._keys(groups, others, groups != others))
-            values.append(4 * RADIUS**2 - squares[groups != others])
-        return self._keep_most(keys, values)
+        near = self._nearest(rows, min(_NEAR_GROUPS + 1, self.groups))
+        return self._keep_most((groups, others, 4 * RADIUS**2 - squares) for groups, others, squares in near)
 
-    def pair_near_words(self, progress: RefiningProgress | None = None) -> Pairs:
+    def pair_near_words(self) -> Pairs:
         """Return pairs of groups that a word promises to gain from moving between.
 
-        For each word, only the few nearest groups are considered, and for each group only the pairs that promise
-        most. progress: called with the share of the refining that is done.
+        For each word, only the few nearest groups are considered, and for each group only the pairs that promise most.
         """
         own = self._own_distances()
-        keys: list[Numbers] = []
-        values: list[Numbers] = []
-        for start, groups, squares in self._nearest(self.rows, min(_NEAREST, self.groups)):
-            slots = np.arange(start, start + len(groups))[:, None]
+
+        def promise(slots: Places, others: Places, squares: Numbers) -> tuple[Places, Places, Numbers]:
             mine, weights, near = slots // self.k, self.weights[slots], own[slots]
             pulls = np.square(weights)
             promises = weights * (near - squares) + pulls * near // self.masses[mine]
-            promises += pulls * squares // self.masses[groups]
-            useful = (mine != groups) & (promises > 0)
-            keys.append(self._keys(mine, groups, useful))
+            return mine, others, promises + pulls * squares // self.masses[others]
+
+        return self._keep_most(promise(*near) for near in self._nearest(self.rows, min(_NEAREST, self.groups)))
+
+    def _keep_most(self, found: Iterable[tuple[Places, Places, Numbers]]) -> Pairs:
+        """Return the pairs of two groups with the highest totals of positive promises, at most _PAIRS of each group."""
+        keys: list[Numbers] = []
+        values: list[Numbers] = []
+        for groups, others, promises in found:
+            useful = (groups != others) & (promises > 0)
+            keys.append((np.minimum(groups, others) * self.groups + np.maximum(groups, others))[useful])
             values.append(promises[useful])
-            if progress is not None:
-                share = (start + len(groups)) / len(self.words)
-                progress(_BEFORE_SEARCH + share * (_AFTER_SEARCH - _BEFORE_SEARCH))
-        return self._keep_most(keys, values)
-
-    def _keys(self, groups: Places, others: Places, useful: Flags) -> Numbers:
-        keys: Numbers = np.minimum(groups, others) * self.groups + np.maximum(groups, others)
-        return keys[useful]
-
-    def _keep_most(self, keys: list[Numbers], values: list[Numbers]) -> Pairs:
-        """Return the pairs with the highest totals of values, at most _PAIRS of each group."""
         pairs, which = np.unique(np.concatenate(keys), return_inverse=True)
         totals = np.zeros(len(pairs), dtype=np.int64)
         np.add.at(totals, which, np.concatenate(values))
@@ -349,8 +317,8 @@ class Board:
         kept = (ranks < _PAIRS).all(axis=0)
         return pair_groups(first[kept], second[kept], self.groups)
 
-    def _nearest(self, rows: Points, count: int) -> Iterator[tuple[int, Places, Numbers]]:
-        """Yield, block by block, the number of the first row, the nearest groups of each, and squared distances.
+    def _nearest(self, rows: Points, count: int) -> Iterator[tuple[Places, Places, Numbers]]:
+        """Yield, block by block, the numbers of the rows, the nearest groups of each, and squared distances.
 
         The least of every _FOLD columns are compared first: the nearest groups are among those with the nearest one.
         Each value is compared together with its column, so that no two are equal.
@@ -368,31 +336,32 @@ class Board:
             places = (near[:, :, None] + np.arange(_FOLD) * folds).reshape(len(squares), -1)
             keys = np.take_along_axis(squares, places, axis=1).astype(np.int64) * len(columns) + places
             keys = np.sort(np.partition(keys, count - 1, axis=1)[:, :count], axis=1)
-            yield start, keys % len(columns), keys // len(columns)
+            yield np.arange(start, start + len(keys))[:, None], keys % len(columns), keys // len(columns)
 
 
-def refine_board(board: Board, progress: RefiningProgress | None = None) -> tuple[Pairs, int]:
+def refine_board(board: Board, progress: Progress | None = None) -> tuple[Pairs, int]:
     """Swap words on the board until no candidate gains more than the least gain, and return both.
 
-    The first swaps are between groups that are near each other. Then candidates are all swaps between the group of a
-    word and one of the groups nearest to the word.
+    The first swaps are between near groups; then, between the group of a word and one of those nearest to the word.
     """
+    report = progress or (lambda share: None)
     least = max(1, board.cost() // (_PRECISION * int(np.count_nonzero(board.taken))))
     _swap_words(board, board.pair_near_groups(), least, to_the_end=False)
-    pairs = board.pair_near_words(progress)
+    report(_BEFORE_SEARCH)
+    pairs = board.pair_near_words()
+    report(_AFTER_SEARCH)
     least = _swap_words(board, pairs, least, to_the_end=True)
-    if progress is not None:
-        progress(1.0)
+    report(1.0)
     return pairs, least
 
 
 def _swap_words(board: Board, pairs: Pairs, least: int, *, to_the_end: bool) -> int:
     """Swap words between the groups of the pairs in rounds, and return the least gain of a swap in the last round.
 
-    Each round looks at one swap for each pair of groups, of the words that promise most. In the bold rounds, it makes
-    all swaps that share no word, although their gains do not quite add up; later, swaps that share no group. After
-    the patient rounds, the least gain doubles from round to round, so that the rounds end. To the end means until no
-    swap gains enough, not even when centers are taken as fixed, which finds the best swap of each pair of groups.
+    Each round looks at one swap per pair of groups, of the words that promise most. The bold rounds make all swaps that
+    share no word, although their gains do not quite add up; later ones, swaps that share no group. After the patient
+    rounds, the least gain doubles each round, so that the rounds end. To the end means until no swap gains enough, not
+    even with fixed centers, which finds the best swap of each pair of groups.
     """
     moves = np.empty(pairs.others.shape, dtype=MOVE)
     stale = np.ones(board.groups, dtype=bool)

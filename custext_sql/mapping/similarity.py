@@ -21,8 +21,8 @@ _KINDS = {"c": "complex numbers", "U": "strings", "S": "bytes", "O": "Python obj
 class Geometric:
     """Euclidean distance, and the base of measures that rank words like the Euclidean distance between points.
 
-    Distances are compared as float64 sums of squared differences. Unlike matrix products, these are equal for equal
-    rows, and NumPy adds them in a fixed order. So ties and groups are the same on every machine.
+    Distances are compared as float64 sums of squared differences: unlike matrix products, these are equal for equal
+    rows, and NumPy adds them in a fixed order, so that ties and groups are the same on every machine.
     """
 
     name = "euclidean"
@@ -57,7 +57,7 @@ class Geometric:
 
 
 class Cosine(Geometric):
-    """Cosine similarity. Zero vectors have no direction, so callers check `zero_rows` first."""
+    """Cosine similarity, for vectors other than zero, which has no direction."""
 
     name = "cosine"
     larger_is_closer = True
@@ -75,9 +75,9 @@ class Cosine(Geometric):
 
 @dataclass(frozen=True)
 class UserSuppliedMeasure:
-    """A user's function (rows, columns) -> matrix. It need not be a metric or symmetric.
+    """A user's function (rows, columns) -> matrix, which need not be a metric or symmetric.
 
-    `matrix` raises MappingError if the function fails or returns anything but a matrix of finite real numbers.
+    Raise MappingError if the function fails or returns anything but a matrix of finite real numbers.
     """
 
     function: Compare
@@ -97,18 +97,16 @@ class UserSuppliedMeasure:
             result = np.asarray(self.function(*views))
         except ValueError as error:
             raise MappingError(f"similarity {self.name}: {error}") from error
-        expected = (len(rows), len(columns))
-        if result.shape != expected:
-            raise MappingError(
-                f"similarity {self.name}: expected a matrix of shape {expected}, found shape {result.shape}"
-            )
-        if result.dtype.kind not in "biuf":
-            found = _KINDS.get(result.dtype.kind, "values of another type")
-            raise MappingError(f"similarity {self.name}: expected real numbers, found {found}")
-        values = result.astype(np.float64)
-        if not np.isfinite(values).all():
-            raise MappingError(f"similarity {self.name}: expected finite numbers, found NaN or infinity")
-        return values
+        wrong, shape = None, (len(rows), len(columns))
+        if result.shape != shape:
+            wrong = f"a matrix of shape {shape}, found shape {result.shape}"
+        elif result.dtype.kind not in "biuf":
+            wrong = f"real numbers, found {_KINDS.get(result.dtype.kind, 'values of another type')}"
+        elif not np.isfinite(result).all():
+            wrong = "finite numbers, found NaN or infinity"
+        if wrong:
+            raise MappingError(f"similarity {self.name}: expected {wrong}")
+        return result.astype(np.float64)
 
     def rank(self, rows: Vectors, columns: Vectors) -> Floats:
         """Return numbers that are smaller for words that are closer."""
@@ -121,10 +119,7 @@ MEASURES: dict[str, Geometric] = {"euclidean": Geometric(), "cosine": Cosine()}
 
 
 def choose_similarity(measure: str | Compare, larger_is_closer: bool | None = None) -> Similarity:
-    """Return the measure of that name, or wrap a user's function.
-
-    larger_is_closer: required for a function, and not allowed for a name. Raise SettingError otherwise.
-    """
+    """Return the measure of that name, or a user's function, which needs `larger_is_closer`. SettingError if wrong."""
     if callable(measure):
         if not isinstance(larger_is_closer, bool):
             raise SettingError("a similarity function needs larger_is_closer=True or larger_is_closer=False")
@@ -140,11 +135,6 @@ def squared_distances(left: Floats, right: Floats) -> Floats:
     """Return squared distances along the last axis, broadcast over the others."""
     squares: Floats = np.square(left - right).sum(axis=-1)
     return squares
-
-
-def zero_rows(vectors: Vectors) -> npt.NDArray[np.intp]:
-    """Return the indices of the rows that are all zero."""
-    return np.flatnonzero(~vectors.any(axis=1))
 
 
 def score_groups(

@@ -35,11 +35,10 @@ class CertifiedTable:
 
 
 def certify(sizes: Sizes, scores: Scores, epsilon: float | Floats, calibration: str = "paper") -> CertifiedTable:
-    """Build the weights of these groups, at one epsilon or at one per group, verify them, and return them.
+    """Return verified weights of these groups, at one epsilon or at one per group; CertificateError if there are none.
 
     If rounding makes a group miss the bound, it is rebuilt at a lower temperature, in doubling cuts down to 0
-    (uniform). Only verified weights are returned, so the result is sound whatever was built. Raise CertificateError if
-    no weights of a group pass, SettingError if an epsilon or the calibration is invalid.
+    (uniform). Only verified weights are returned, so the result is sound whatever was built.
     """
     for value in np.unique(epsilon).tolist():
         check_epsilon(value)
@@ -68,10 +67,9 @@ def certify(sizes: Sizes, scores: Scores, epsilon: float | Floats, calibration: 
 def find_representatives(mapping: Mapping, drawn: Flags | None = None) -> Places:
     """Return for each word of a mapping the representative of its group, by number: what replaces it at eps = 0.
 
-    It is the most frequent word of the group that is drawn: the first in the vector file. No random number is used: the
-    output is a function of the group alone, so it reveals nothing else. drawn: which words are drawn at all; None if
-    all are. In a group without such words, it is the most frequent of all. The result is verified; raise
-    CertificateError if two words of a group that are drawn have different representatives.
+    It is the most frequent word of the group (first in the vector file) that is drawn, or of all if none is. No random
+    number is used: the output is a function of the group alone, so it reveals nothing else. drawn: which words are
+    drawn at all; None if all are. Raise CertificateError if words of a group have different representatives.
     """
     inputs = np.ones(len(mapping.words), dtype=bool) if drawn is None else drawn
     first = np.lexsort((mapping.ranks, ~inputs, mapping.group_of))[mapping.word_starts]

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.arrays import Draws, Flags, Floats, Numbers, Places, Sizes, Weights
-from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mapping.similarity import STEPS
 from custext_sql.mechanism.certified_table import certify, find_representatives
@@ -65,7 +64,7 @@ def find_shortcuts(thresholds: Weights, used: int | None = None) -> Shortcuts:
     """Return for each row, and each value of a draw's highest bits, how many thresholds lie below all such draws.
 
     Where a threshold has the same highest bits, draws differ: the largest number of the type is stored instead, and all
-    64 bits decide. Shortcuts pay off only for many draws. used: the number of rows to fill; the others stay undefined.
+    64 bits decide. used: the number of rows to fill; the others stay undefined.
     """
     (room, largest), used = thresholds.shape, len(thresholds) if used is None else used
     kind: Any = np.uint8 if largest < np.iinfo(np.uint8).max else np.uint16
@@ -86,21 +85,15 @@ def find_shortcuts(thresholds: Weights, used: int | None = None) -> Shortcuts:
 class _Table:
     """What was verified so far at one eps.
 
-    shifts: by group, what to add to the number of a word to find its row. The sum is negative if the group is not
+    shifts: by group, what to add to the number of a word to find its row; the sum is negative if the group is not
     verified yet. rows: how many there are; the arrays have room for more, which later versions of the table share.
-    thresholds: for each row, the last draw that selects each output, then 2**64 - 1 up to the size of the largest
-    group.
+    thresholds: for each row, the last draw that selects each output, then 2**64 - 1 up to the largest group's size.
     """
 
     shifts: Numbers
     rows: int
     thresholds: Weights
     shortcuts: Shortcuts | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that it takes."""
-        return sum(part.nbytes for part in (self.shifts, self.thresholds, self.shortcuts) if part is not None)
 
     def extend(self, groups: Sizes, mapping: Mapping, thresholds: Weights) -> "_Table":
         """Return the table with the rows of more groups. Other threads may be reading this one."""
@@ -115,19 +108,11 @@ class _Table:
         """Return whether so many draws make shortcuts pay off that the table does not have yet."""
         return self.shortcuts is None and _DRAWS_PER_ROW * self.rows <= draws
 
-    def with_shortcuts(self) -> "_Table":
-        """Return the table with shortcuts."""
-        return replace(self, shortcuts=find_shortcuts(self.thresholds, self.rows))
-
 
 def _append(rows: npt.NDArray[Any], used: int, new: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
-    """Return an array whose first `used` rows are those given, followed by new ones, with room for `most` at the most.
-
-    If the given array has no room left, the new one has four times what it needs: memory that is never written to costs
-    nothing.
-    """
+    """Return an array whose first `used` rows are those given, then new ones. most: rows that it may ever need."""
     end = used + len(new)
-    if end > len(rows):
+    if end > len(rows):  # four times what it needs: memory that is never written to costs nothing
         larger = np.empty((min(4 * end, most), rows.shape[1]), dtype=rows.dtype)
         larger[:used] = rows[:used]
         rows = larger
@@ -138,8 +123,7 @@ def _append(rows: npt.NDArray[Any], used: int, new: npt.NDArray[Any], most: int)
 class Sampler:
     """The exponential mechanism on the groups of a mapping. Threads may share it.
 
-    The table of a group at an eps is verified in this process before the first draw from it. Groups that do not occur
-    cost nothing.
+    The table of a group at an eps is verified in this process before the first draw from it.
     """
 
     def __init__(self, mapping: Mapping, calibration: str) -> None:
@@ -183,10 +167,7 @@ class Sampler:
         return [end - before for before, end in zip([-1, *ends], ends, strict=False)]
 
     def worst_log_ratio(self, epsilons: Sequence[float], drawn: Flags | None = None) -> float:
-        """Return the largest log-ratio of all groups, over the tables at all these eps together.
-
-        drawn: which words of the mapping are drawn at all; others are not considered as inputs. None: all are drawn.
-        """
+        """Return the largest log-ratio of all groups, over the tables at all these eps together, of the drawn words."""
         budgets, mapping = [check_epsilon(epsilon) for epsilon in epsilons], self.mapping
         found = []
         for part in _cut(np.cumsum(mapping.sizes**2), _CELLS_VERIFIED):
@@ -194,7 +175,7 @@ class Sampler:
             scores = mapping.scores[cells_of(mapping.sizes, np.arange(part.start, part.stop))]
             tables = [certify(sizes, scores, epsilon, self.calibration) for epsilon in budgets]
             ratios = tables[0].log_ratios
-            if len(tables) > 1 or drawn is not None:
+            if len(tables) > 1 or drawn is not None:  # else `certify` has just verified the same
                 most, first = np.full(len(sizes), max(budgets)), int(mapping.word_starts[part.start])
                 inputs = None if drawn is None else drawn[first : first + int(sizes.sum())]
                 verdict = verify_weights(sizes, [table.weights for table in tables], most, inputs)
@@ -215,7 +196,7 @@ class Sampler:
                 tables = self._extend(epsilons, tables, missing)
             for place, (epsilon, table) in enumerate(zip(epsilons, tables, strict=True)):
                 if table.wants_shortcuts(len(words[place])):
-                    tables[place] = table.with_shortcuts()
+                    tables[place] = replace(table, shortcuts=find_shortcuts(table.thresholds, table.rows))
                 self._tables[epsilon] = tables[place]
                 self._tables.move_to_end(epsilon)
             self._latest = (epsilons[-1], tables[-1])
@@ -232,31 +213,27 @@ class Sampler:
 
     def _extend(self, epsilons: Sequence[float], tables: Sequence[_Table], missing: Sequence[Sizes]) -> list[_Table]:
         """Return the tables at each eps, extended by their missing groups, which are built and verified in parts."""
-        extended, groups = list(tables), np.concatenate(missing)
+        mapping, extended, groups = self.mapping, list(tables), np.concatenate(missing)
         owners = np.repeat(np.arange(len(tables)), list(map(len, missing)))
-        for part in _cut(np.cumsum(self.mapping.sizes[groups] ** 2), _CELLS_BUILT):
-            thresholds = self._build(groups[part], np.array(epsilons)[owners[part]])
-            for owner in np.unique(owners[part]).tolist():
-                own = owners[part] == owner
-                rows = thresholds[np.repeat(own, self.mapping.sizes[groups[part]])]
-                extended[owner] = extended[owner].extend(groups[part][own], self.mapping, rows)
+        for part in _cut(np.cumsum(mapping.sizes[groups] ** 2), _CELLS_BUILT):
+            some, owner_of = groups[part], owners[part]
+            sizes, scores = mapping.sizes[some], mapping.scores[cells_of(mapping.sizes, some)]
+            outputs = np.repeat(sizes, sizes)[:, None]
+            thresholds = np.full((len(outputs), int(mapping.sizes.max())), _LAST)
+            filled = np.arange(thresholds.shape[1]) < outputs
+            thresholds[filled] = certify(sizes, scores, np.array(epsilons)[owner_of], self.calibration).last_draws()
+            for owner in np.unique(owner_of).tolist():
+                own = owner_of == owner
+                extended[owner] = extended[owner].extend(some[own], mapping, thresholds[np.repeat(own, sizes)])
         return extended
-
-    def _build(self, groups: Sizes, epsilons: Floats) -> Weights:
-        """Return the verified thresholds of groups, each at its own epsilon, in the layout of a table."""
-        sizes = self.mapping.sizes[groups]
-        scores = self.mapping.scores[cells_of(self.mapping.sizes, groups)]
-        outputs = np.repeat(sizes, sizes)[:, None]
-        thresholds = np.full((len(outputs), int(self.mapping.sizes.max())), _LAST)
-        filled = np.arange(thresholds.shape[1]) < outputs
-        thresholds[filled] = certify(sizes, scores, epsilons, self.calibration).last_draws()
-        return thresholds
 
     def _forget(self, keep: int) -> None:
         """Drop the least recently used tables while the cache is too large, but keep those of the last `keep` eps."""
-        size = sum(table.nbytes for table in self._tables.values())
-        while len(self._tables) > keep and (size > _BYTES or len(self._tables) > _EPSILONS):
-            size -= self._tables.popitem(last=False)[1].nbytes
+        arrays = ((table.shifts, table.thresholds, table.shortcuts) for table in self._tables.values())
+        sizes = [sum(part.nbytes for part in parts if part is not None) for parts in arrays]
+        while len(self._tables) > keep and (sum(sizes) > _BYTES or len(self._tables) > _EPSILONS):
+            self._tables.popitem(last=False)
+            sizes.pop(0)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without tables: another process verifies its tables itself."""
@@ -292,23 +269,12 @@ class Distribution:
     group: tuple[Replacement, ...]
 
 
-def inspect_word(mapping: Mapping, word: str, eps: float, *, calibration: str = "paper") -> Distribution:
-    """Return the possible replacements of a word with their scores and probabilities, most probable first.
-
-    mapping: a Mapping, from `load_mapping`. eps: 0, or 0.001 to 100. calibration: "paper" or "tight". MappingError if
-    the word is not in the mapping, SettingError if eps or calibration is invalid.
-    """
-    if not isinstance(mapping, Mapping):
-        raise SettingError(f"mapping must be a Mapping (from load_mapping); found {type(mapping).__name__}")
-    return find_distribution(Sampler(mapping, calibration), word, eps)
-
-
 def find_distribution(
     sampler: Sampler, word: str, epsilon: float, representatives: Places | None = None
 ) -> Distribution:
-    """Return the possible replacements of a word, from the verified weights of a sampler.
+    """Return the possible replacements of a word. representatives: at eps = 0; by default as if no stopwords were kept.
 
-    representatives: what each word becomes at eps = 0; by default as if no stopwords were kept.
+    Raise MappingError if the mapping does not have the word, SettingError if eps is invalid.
     """
     mapping, epsilon = sampler.mapping, check_epsilon(epsilon)
     number, (outputs, scores) = mapping.find(word), mapping.find_row(word)
@@ -317,9 +283,6 @@ def find_distribution(
     else:
         chosen = find_representatives(mapping) if representatives is None else representatives
         chances = [float(output == mapping.words[chosen[number]]) for output in outputs]
-    group = [
-        Replacement(output, int(score) / STEPS, chance)
-        for output, score, chance in zip(outputs, scores, chances, strict=True)
-    ]
-    group.sort(key=lambda replacement: (-replacement.probability, -replacement.score))
-    return Distribution(fold_word(word), mapping.info.name, epsilon, tuple(group))
+    group = map(Replacement, outputs, (int(score) / STEPS for score in scores), chances)
+    ordered = sorted(group, key=lambda replacement: (-replacement.probability, -replacement.score))
+    return Distribution(fold_word(word), mapping.info.name, epsilon, tuple(ordered))

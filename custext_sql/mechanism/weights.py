@@ -22,7 +22,7 @@ _Cell = TypeVar("_Cell", np.int32, np.uint64)
 
 
 def check_epsilon(epsilon: float) -> float:
-    """Return the privacy budget per word as a float. Raise SettingError if it is not 0 or a number in [0.001, 100]."""
+    """Return the privacy budget per word as a float; SettingError if it is not 0 or a number in [0.001, 100]."""
     try:
         value = float(epsilon)
         if isinstance(epsilon, str | bytes | bool | np.bool_):
@@ -37,7 +37,7 @@ def check_epsilon(epsilon: float) -> float:
 
 
 def check_calibration(calibration: str) -> str:
-    """Return the calibration. Raise SettingError if it is not "paper" or "tight"."""
+    """Return the calibration; SettingError if it is not "paper" or "tight"."""
     if calibration not in CALIBRATIONS:
         raise SettingError(f"calibration must be one of {', '.join(CALIBRATIONS)}; found {calibration!r}")
     return calibration
@@ -65,11 +65,9 @@ def choose_temperatures(sizes: Sizes, scores: Scores, epsilons: Floats, calibrat
 def build_weights(sizes: Sizes, scores: Scores, temperatures: Floats) -> Weights:
     """Return a row of weights per input word, summing to 2**64 and proportional to exp(temperature * score).
 
-    Every weight except the largest of the row is rounded up, to at least 1, and the largest takes the rest. (If weights
-    were rounded to the nearest integer, a ratio of two weights could exceed the bound.)
-
-    One group of two words with the scores (0, -1) and (-1, 0) in steps of 2**-20: sizes 2, scores 0, -2**20, -2**20, 0.
-    At the temperature log(3), the result is about 3/4, 1/4, 1/4, 3/4 of 2**64.
+    Every weight except the largest of the row is rounded up, to at least 1, and the largest takes the rest: rounded to
+    the nearest integer, a ratio of two weights could exceed the bound. One group of two words with the scores (0, -1)
+    and (-1, 0), in steps of 2**-20, gives about 3/4, 1/4, 1/4, 3/4 of 2**64 at the temperature log(3).
     """
     weights = np.empty(len(scores), dtype=np.uint64)
     for groups, matrices in matrices_by_size(sizes, scores):

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
@@ -28,7 +28,7 @@ from custext_sql.playground.requests import (
 )
 from custext_sql.playground.snippets import write_snippets
 from custext_sql.playground.uploads import MOST_BYTES, Uploads
-from custext_sql.playground.workbench import Workbench, list_kinds
+from custext_sql.playground.workbench import Workbench
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -38,13 +38,10 @@ _LEFT = 499  # the status of an answer that nobody reads
 _CHUNK = 1 << 18  # bytes
 _FileId = Annotated[str, PathParameter(pattern="^[0-9a-f]{16}$")]
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"description": text}
-    for status, text in (
-        (400, "a message about what is wrong"),
-        (403, "not from the page"),
-        (413, "too large"),
-        (422, "values of other types"),
-    )
+    400: {"description": "a message about what is wrong"},
+    403: {"description": "not from the page"},
+    413: {"description": "too large"},
+    422: {"description": "values of other types"},
 }
 _BYTES = "application/octet-stream"
 _FILE: dict[int | str, dict[str, Any]] = {200: {"description": "the sanitized file", "content": {_BYTES: {}}}}
@@ -72,6 +69,7 @@ def make_application(workbench: Workbench, uploads: Uploads) -> FastAPI:
         redoc_url=None,
         openapi_url="/api/openapi.json",
         redirect_slashes=False,
+        responses=_ERRORS,
     )
     _add_errors(app)
     _add_page(app)
@@ -80,39 +78,43 @@ def make_application(workbench: Workbench, uploads: Uploads) -> FastAPI:
     return app
 
 
+def _add_page(app: FastAPI) -> None:
+    files = {path.name: path for path in PAGE.iterdir() if path.suffix in _TYPES}
+
+    @app.get("/", include_in_schema=False)
+    @app.get("/page/{name}", include_in_schema=False)
+    def show(request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        if name not in files:
+            raise HTTPException(404)
+        return FileResponse(files[name], media_type=f"{_TYPES[files[name].suffix]}; charset=utf-8")
+
+
 def _add_texts(app: FastAPI, workbench: Workbench) -> None:
     desk = _Desk(_TEXTS)
 
-    @app.get("/api/setup", responses=_ERRORS)
+    @app.get("/api/setup")
     async def setup(request: Request) -> Response:
         limits = {"characters": MOST_CHARACTERS, "bytes": MOST_BYTES}
-        return await desk.answer(
-            request,
-            lambda: {
-                "mappings": workbench.list_mappings(),
-                "kinds": list_kinds(),
-                "public": workbench.public,
-                "limits": limits,
-            },
-        )
+        return await desk.answer(request, lambda: workbench.describe() | {"limits": limits})
 
-    @app.post("/api/sanitize", responses=_ERRORS)
+    @app.post("/api/sanitize")
     async def sanitize(asked: TextRequest, request: Request) -> Response:
         return await desk.answer(request, workbench.sanitize, asked)
 
-    @app.post("/api/inspect", responses=_ERRORS)
+    @app.post("/api/inspect")
     async def inspect(asked: WordRequest, request: Request) -> Response:
         return await desk.answer(request, workbench.inspect, asked)
 
-    @app.post("/api/attack", responses=_ERRORS)
+    @app.post("/api/attack")
     async def attack(asked: AttackRequest, request: Request) -> Response:
         return await desk.answer(request, workbench.attack, asked)
 
-    @app.post("/api/verdict", responses=_ERRORS)
+    @app.post("/api/verdict")
     async def verdict(asked: DrawnRequest, request: Request) -> Response:
         return await desk.answer(request, workbench.judge, asked)
 
-    @app.post("/api/snippets", responses=_ERRORS)
+    @app.post("/api/snippets")
     async def snippets(asked: SettingsRequest) -> Response:
         return _answer(write_snippets(asked, workbench.database))
 
@@ -120,7 +122,7 @@ def _add_texts(app: FastAPI, workbench: Workbench) -> None:
 def _add_files(app: FastAPI, uploads: Uploads) -> None:
     desk = _Desk(_FILES)
 
-    @app.post("/api/files", responses=_ERRORS)
+    @app.post("/api/files")
     async def receive(request: Request, name: Annotated[str, Query(min_length=1, max_length=255)]) -> Response:
         file_id = await uploads.receive(name, request.stream())
         answer = await desk.answer(request, uploads.describe, file_id)
@@ -128,38 +130,24 @@ def _add_files(app: FastAPI, uploads: Uploads) -> None:
             uploads.delete(file_id)
         return answer
 
-    @app.post("/api/files/{file_id}/preview", responses=_ERRORS)
+    @app.post("/api/files/{file_id}/preview")
     async def preview(file_id: _FileId, asked: PreviewRequest, request: Request) -> Response:
         return await desk.answer(request, uploads.preview, file_id, asked)
 
-    @app.post("/api/files/{file_id}/release", responses=_ERRORS)
+    @app.post("/api/files/{file_id}/release")
     async def release(file_id: _FileId, asked: ReleaseRequest, request: Request) -> Response:
         return await desk.answer(request, uploads.release, file_id, asked)
 
-    @app.get("/api/files/{file_id}/output", responses=_ERRORS | _FILE, response_class=StreamingResponse)
+    @app.get("/api/files/{file_id}/output", responses=_FILE, response_class=StreamingResponse)
     def download(file_id: _FileId) -> Response:
         name, size, file = uploads.open_output(file_id)
         headers = {"content-length": str(size), "content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
         return StreamingResponse(_read_chunks(file), headers=headers, media_type=_BYTES)
 
-    @app.delete("/api/files/{file_id}", responses=_ERRORS)
+    @app.delete("/api/files/{file_id}")
     async def delete(file_id: _FileId) -> Response:
         uploads.delete(file_id)
         return _answer({})
-
-
-def _add_page(app: FastAPI) -> None:
-    files = {path.name: path for path in PAGE.iterdir() if path.suffix in _TYPES}
-
-    def make(path: Path) -> Callable[[], Response]:
-        def show() -> Response:
-            return FileResponse(path, media_type=f"{_TYPES[path.suffix]}; charset=utf-8")
-
-        return show
-
-    for name, path in files.items():
-        place = "/" if name == "index.html" else f"/page/{name}"
-        app.add_api_route(place, make(path), methods=["GET"], include_in_schema=False)
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -179,8 +167,7 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def explain_status(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        content = json.dumps({"error": str(error.detail)})
-        return Response(content, error.status_code, error.headers, media_type="application/json")
+        return _answer({"error": str(error.detail)}, error.status_code, error.headers)
 
     @app.exception_handler(Exception)
     def apologize(_: Request, error: Exception) -> Response:
@@ -195,5 +182,5 @@ def _read_chunks(file: BinaryIO) -> Iterator[bytes]:
             yield chunk
 
 
-def _answer(found: dict[str, Any], status: int = 200) -> Response:
-    return Response(json.dumps(found, allow_nan=False), status, media_type="application/json")
+def _answer(found: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(json.dumps(found, allow_nan=False), status, headers, media_type="application/json")

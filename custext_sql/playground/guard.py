@@ -46,16 +46,32 @@ class _TooLargeError(Exception):
 
 
 @dataclass(frozen=True)
-class Doorway:
-    """Which requests may enter.
+class Guard:
+    """Refuses requests that may not enter, limits the others, and adds the headers that protect the page.
 
     host, port: where the server listens. token: what every request to /api/ must carry. most_bytes: of a file.
     """
 
+    application: Application
     host: str
     port: int
     token: str
     most_bytes: int
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.application(scope, receive, send)
+            return
+        request = _Limited(receive, _protected(send), self.most_bytes if scope["path"] == UPLOADS else _MOST_BYTES)
+        fault = self.find_fault(scope)
+        if fault is not None:
+            await request.refuse(403, fault)
+        elif _read_length(scope) > request.limit:
+            await request.refuse_size()
+        else:
+            await request.run(self.application, scope)
 
     def knows_host(self, given: str) -> bool:
         """Return whether a Host header names this server: by the name it was started with, or by an address.
@@ -91,10 +107,6 @@ class Doorway:
                 return "the token is missing or out of date; open the address that custext playground printed"
         return None
 
-    def limit(self, scope: Scope) -> int:
-        """Return how many bytes a request may have."""
-        return self.most_bytes if scope["path"] == UPLOADS else _MOST_BYTES
-
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach a server that listens there."""
@@ -102,28 +114,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
     except ValueError:
         return host.lower() == "localhost"
-
-
-class Guard:
-    """Refuses requests that may not enter, limits the others, and adds the headers that protect the page."""
-
-    def __init__(self, application: Application, doorway: Doorway) -> None:
-        self._application, self._doorway = application, doorway
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._application(scope, receive, send)
-            return
-        request = _Limited(receive, _protected(send), self._doorway.limit(scope))
-        fault = self._doorway.find_fault(scope)
-        if fault is not None:
-            await request.refuse(403, fault)
-        elif _read_length(scope) > request.limit:
-            await request.refuse_size()
-        else:
-            await request.run(self._application, scope)
 
 
 class _Limited:
@@ -142,7 +132,6 @@ class _Limited:
             await self.refuse_size()
 
     async def refuse_size(self) -> None:
-        """Answer that the body is too large."""
         await self.refuse(413, f"that is too large: at most {self.limit:,} bytes are accepted")
 
     async def refuse(self, status: int, message: str) -> None:

@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import TypedDict, Unpack
 
 import uvicorn
 
 from custext_sql import CusTextError, DataFiles, DataTable
 from custext_sql.errors import PrivacyWarning, SettingError
 from custext_sql.playground.application import make_application
-from custext_sql.playground.guard import Doorway, Guard, is_loopback
+from custext_sql.playground.guard import Guard, is_loopback
 from custext_sql.playground.uploads import MOST_BYTES, Uploads
 from custext_sql.playground.workbench import Workbench
 from custext_sql.store.outputs import scratch_folder
@@ -66,16 +67,22 @@ class Address:
             return False
 
 
+class ServerOptions(TypedDict, total=False):
+    """Where the page is served, and with which public texts; see `serve`."""
+
+    public: DataFiles | DataTable | str | os.PathLike[str] | None
+    public_column: str | None
+    host: str
+    port: int | None
+    allow_remote: bool
+
+
 def serve(
     database: str | os.PathLike[str] | None = None,
     *,
-    public: DataFiles | DataTable | str | os.PathLike[str] | None = None,
-    public_column: str | None = None,
-    host: str = LOOPBACK,
-    port: int | None = None,
-    allow_remote: bool = False,
     browser: bool = True,
     tell: Callable[[Address], object] = print,
+    **options: Unpack[ServerOptions],
 ) -> None:
     """Serve a page to try custext-sql on, until the process is interrupted.
 
@@ -88,12 +95,7 @@ def serve(
     Ctrl-C, SIGTERM and SIGHUP end it, and the files of the page are deleted. A CusTextError if a setting is invalid, or
     a file or the database cannot be read.
     """
-    with (
-        _ending_orderly(),
-        open_server(
-            database, public=public, public_column=public_column, host=host, port=port, allow_remote=allow_remote
-        ) as (address, server),
-    ):
+    with _ending_orderly(), open_server(database, **options) as (address, server):
         tell(address)
         with scratch_folder() as folder:
             if browser:
@@ -105,27 +107,21 @@ def serve(
 
 @contextmanager
 def open_server(
-    database: str | os.PathLike[str] | None = None,
-    *,
-    public: DataFiles | DataTable | str | os.PathLike[str] | None = None,
-    public_column: str | None = None,
-    host: str = LOOPBACK,
-    port: int | None = None,
-    allow_remote: bool = False,
+    database: str | os.PathLike[str] | None = None, **options: Unpack[ServerOptions]
 ) -> Iterator[tuple[Address, threading.Thread]]:
-    """Serve the page in a thread, and yield its address and the thread. The parameters are those of `serve`."""
-    host = _check_place(host, port, allow_remote=allow_remote)
+    """Serve the page in a thread, and yield its address and the thread."""
+    port, public = options.get("port"), options.get("public")
+    host = _check_place(options.get("host", LOOPBACK), port, allow_remote=options.get("allow_remote", False))
     place = None if database is None else Path(database)
     given = public if public is None or isinstance(public, (DataFiles, DataTable)) else DataFiles(public)
-    workbench = Workbench(place, given, public_column)
+    workbench = Workbench(place, given, options.get("public_column"))
     with scratch_folder() as folder, _listen(host, port) as listener, warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=PrivacyWarning)  # the page shows what they say
         workbench.prepare()  # only now, because it may take long: a port that is taken is reported at once
         address = Address(host, listener.getsockname()[1], secrets.token_urlsafe(24))
         application = make_application(workbench, Uploads(folder, place))
-        doorway = Doorway(address.host, address.port, address.token, MOST_BYTES)
         config = uvicorn.Config(
-            Guard(application, doorway),
+            Guard(application, address.host, address.port, address.token, MOST_BYTES),
             log_config=None,
             log_level="critical",  # what clients send wrong is not for the terminal
             access_log=False,
@@ -135,9 +131,7 @@ def open_server(
             timeout_keep_alive=_IDLE,
         )
         server = uvicorn.Server(config)
-        thread = threading.Thread(
-            target=lambda: asyncio.run(_run(server, listener)), name="custext-playground", daemon=True
-        )
+        thread = threading.Thread(target=lambda: asyncio.run(_run(server, listener)), daemon=True)
         thread.start()
         try:
             yield address, thread

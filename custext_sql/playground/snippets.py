@@ -10,7 +10,7 @@ from custext_sql.playground.requests import Choice, PolicyChoice, SettingsReques
 from custext_sql.playground.uploads import name_output
 
 _STRICT: Literal["strict"] = "strict"
-_FILE, _COLUMN = "reviews.csv", "body"
+_FILE, _COLUMN, _SENTENCE = "reviews.csv", "body", "My doctor said the surgery went well."
 _PATTERN = re.compile(r"[*?\[]")  # characters that DuckDB takes for patterns of names
 _SPECIAL = re.compile(r'["$`\\]')  # characters that shells take for more than themselves, also in double quotes
 
@@ -47,33 +47,26 @@ def _write_sql(choice: Choice, database: Path | None, file: str, column: str | N
 
 
 def _write_python(choice: Choice, database: Path | None) -> str:
-    changes = choice.policy.changes
-    names = "Policy, Sanitizer" if changes else "Sanitizer"
+    settings = _list_settings(choice)
+    policy = settings.pop("policy", None)
     arguments = [] if database is None else [repr(str(database))]
-    arguments += [f"{name}={value!r}" for name, value in _list_settings(choice).items() if name != "policy"]
-    if changes:
-        parts = {**_spell_out(choice), **changes}
-        written = ", ".join(f"{name}={value!r}" for name, value in parts.items())
-        arguments.append(f"policy=Policy({written})")
-    elif choice.policy.name != _STRICT:
-        arguments.append(f"policy={choice.policy.name!r}")
+    arguments += [f"{name}={value!r}" for name, value in settings.items()]
+    if isinstance(policy, dict):
+        policy = f"Policy({', '.join(f'{name}={value!r}' for name, value in policy.items())})"
+        arguments.append(f"policy={policy}")
+    elif policy is not None:
+        arguments.append(f"policy={policy!r}")
+    names = "Policy, Sanitizer" if choice.policy.changes else "Sanitizer"
     lines = [f"from custext_sql import {names}", "", f"sanitizer = Sanitizer.load({', '.join(arguments)})"]
-    return "\n".join([*lines, 'print(sanitizer.sanitize("My doctor said the surgery went well."))'])
+    return "\n".join([*lines, f'print(sanitizer.sanitize("{_SENTENCE}"))'])
 
 
 def _write_spacy(choice: Choice, database: Path | None) -> str:
     config: dict[str, Any] = {} if database is None else {"database": str(database)}
     config |= _list_settings(choice)
     written = ", ".join(f"{json.dumps(name)}: {value!r}" for name, value in config.items())
-    return "\n".join(
-        [
-            "import spacy",
-            "",
-            'nlp = spacy.blank("en")',
-            f'nlp.add_pipe("custext", config={{{written}}})',
-            'print(nlp("My doctor said the surgery went well.")._.custext)',
-        ]
-    )
+    lines = ["import spacy", "", 'nlp = spacy.blank("en")', f'nlp.add_pipe("custext", config={{{written}}})']
+    return "\n".join([*lines, f'print(nlp("{_SENTENCE}")._.custext)'])
 
 
 def _list_settings(choice: Choice) -> dict[str, Any]:

@@ -30,6 +30,7 @@ _LETTERS = 40  # of such a word, and of the name of a file, for which a file sys
 _UNSAFE = re.compile(r"[^\w.() -]")
 _ENDING = re.compile(r"\.\w+(\.gz)?\Z", re.IGNORECASE)
 _ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt")
+_UNUSED = {"data", "mapping", "policy", "plus", "endings", "kept"}  # of what leaks, by the page
 _ZIPPED = tuple(f"{ending}.gz" for ending in _ENDINGS)
 
 
@@ -80,16 +81,12 @@ class Uploads:
                 reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror
                 raise SourceError(f"the file could not be stored: {reason}") from None
             raise
-        return self._keep(upload)
-
-    def _keep(self, upload: Upload) -> str:
-        file_id = secrets.token_hex(8)
         with self._lock:
-            self._files[file_id] = upload
+            self._files[upload.folder.name] = upload
             old = list(self._files)[:-_MOST_FILES]
         for other in old:
             self.delete(other)
-        return file_id
+        return upload.folder.name
 
     def describe(self, file_id: str) -> dict[str, Any]:
         """Return what is known about a file; it is deleted if it cannot be read."""
@@ -104,34 +101,20 @@ class Uploads:
 
     def preview(self, file_id: str, request: PreviewRequest) -> dict[str, Any]:
         """Return some rows before and after, and what leaks."""
-        choice, column = request.settings, request.column
+        column, named = request.column, self._name_settings(request.settings)
         with self._reading(file_id) as upload:
-            compared = compare_texts(
-                upload.path,
-                column=column,
-                rows=_ROWS,
-                database=self._database,
-                characters=_CHARACTERS,
-                eps=choice.eps,
-                calibration=choice.calibration,
-                **_name_settings(choice),
-            )
-            asked = repr((column, _name_settings(choice)))
+            compared = compare_texts(upload.path, column=column, rows=_ROWS, characters=_CHARACTERS, **named)
+            named = {name: value for name, value in named.items() if name not in ("eps", "calibration")}
+            asked = repr((column, named))
             if asked not in upload.leaks:  # the whole file is read, and a slider moves often
-                upload.leaks[asked] = self._find_leaks(upload, column, choice)
+                shown = find_leaks(upload.path, column=column, top=_WORDS, **named).to_dict()
+                for kind in shown["kinds"]:
+                    kind["words"] = [_shorten(word["word"]) for word in kind["words"]]
+                upload.leaks[asked] = {name: value for name, value in shown.items() if name not in _UNUSED}
             return {"rows": [_show_row(row) for row in compared.rows], "leaks": upload.leaks[asked]}
-
-    def _find_leaks(self, upload: Upload, column: str | None, choice: Choice) -> dict[str, Any]:
-        found = find_leaks(upload.path, column=column, top=_WORDS, database=self._database, **_name_settings(choice))
-        shown = found.to_dict()
-        for kind in shown["kinds"]:
-            kind["words"] = [_shorten(word["word"]) for word in kind["words"]]
-        unused = {"data", "mapping", "policy", "plus", "endings", "kept"}
-        return {name: value for name, value in shown.items() if name not in unused}
 
     def release(self, file_id: str, request: ReleaseRequest) -> dict[str, Any]:
         """Sanitize a file, enter the release in the ledger, and return the receipt."""
-        choice = request.settings
         if request.dataset.startswith("<"):  # such names are for data without a name, whose releases do not add up
             raise SettingError("the name of the data must not begin with <")
         with self._reading(file_id) as upload:
@@ -142,10 +125,7 @@ class Uploads:
                 dataset=request.dataset,
                 second_mapping=request.second_mapping,
                 force=True,
-                database=self._database,
-                eps=choice.eps,
-                calibration=choice.calibration,
-                **_name_settings(choice),
+                **self._name_settings(request.settings),
             )
             upload.is_sanitized = True
             shown = show_receipt(report.receipt)
@@ -167,6 +147,10 @@ class Uploads:
         if upload is not None:
             upload.is_deleted = True
             _clear(upload)
+
+    def _name_settings(self, choice: Choice) -> dict[str, Any]:
+        named = choice.model_dump(exclude={"policy"})
+        return named | {"policy": choice.policy.settle(), "database": self._database}
 
     def _find(self, file_id: str) -> Upload:
         with self._lock:
@@ -192,14 +176,14 @@ class Uploads:
 
 def name_output(file: str) -> str:
     """Return what a sanitized file is called: reviews.csv.gz becomes reviews.sanitized.csv.gz."""
-    place = _find_ending(file)
-    return f"{file[:place]}.sanitized{file[place:]}"
+    stem, ending = _split(file)
+    return f"{stem}.sanitized{ending}"
 
 
-def _find_ending(file: str) -> int:
-    """Return where the ending of a name begins."""
+def _split(file: str) -> tuple[str, str]:
+    """Return a name without its ending, and the ending."""
     ending = _ENDING.search(file)
-    return len(file) if ending is None else ending.start()
+    return (file, "") if ending is None else (file[: ending.start()], ending[0])
 
 
 def _clear(upload: Upload) -> None:
@@ -211,16 +195,12 @@ def _clear(upload: Upload) -> None:
             upload.lock.release()
 
 
-def _name_settings(choice: Choice) -> dict[str, Any]:
-    return {"mapping": choice.mapping, "plus": choice.plus, "policy": choice.policy.settle()}
-
-
 def _make_safe(name: str) -> str:
     """Return a name for a file on this machine: its last part, shortened, without unusual characters, not hidden."""
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     plain = _UNSAFE.sub("_", last).lstrip(".")
-    place = _find_ending(plain)
-    return f"{plain[:place][:_LETTERS]}{plain[place:]}"
+    stem, ending = _split(plain)
+    return f"{stem[:_LETTERS]}{ending}"
 
 
 def _shorten(word: str) -> str:

@@ -2,9 +2,9 @@
 
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,38 +21,27 @@ _SANITIZERS, _ATTACKERS = 4, 4  # kept ready
 _Made = TypeVar("_Made")
 
 
-@dataclass
-class _Place:
-    """A place for a thing that is being made, or was. lock: held while it is made."""
-
-    made: Any = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
 class Recent:
     """The most recently used of some things that take long to make. Each is made once, even if several threads ask."""
 
     def __init__(self, size: int) -> None:
-        self._size, self._lock = size, threading.Lock()
-        self._places: OrderedDict[Hashable, _Place] = OrderedDict()
+        self._lock = threading.Lock()
+        self._find_place = lru_cache(size)(_make_place)
 
     def find(self, name: Hashable, make: Callable[[], _Made]) -> _Made:
         """Return the thing of that name. Meanwhile, other threads find others."""
         with self._lock:
-            place = self._places.setdefault(name, _Place())
-            self._places.move_to_end(name)
-            if len(self._places) > self._size:
-                self._places.popitem(last=False)
-        with place.lock:
-            if place.made is None:
-                try:
-                    place.made = make()
-                except BaseException:
-                    with self._lock:  # a name that does not exist keeps no place
-                        self._places.pop(name, None)
-                    raise
-            made: _Made = place.made
-        return made
+            lock, made = self._find_place(name)
+        with lock:
+            if not made:
+                made.append(make())
+        found: _Made = made[0]
+        return found
+
+
+def _make_place(name: Hashable) -> tuple[threading.Lock, list[Any]]:
+    """Return a place for a thing, which is in the list once it was made, and a lock to hold meanwhile."""
+    return threading.Lock(), []
 
 
 class Workbench:
@@ -77,16 +66,16 @@ class Workbench:
     def open(self, choice: Choice) -> Sanitizer:
         """Return the sanitizer for some settings."""
 
-        def load() -> Sanitizer:
-            return Sanitizer.load(self.database, mapping=choice.mapping, calibration=choice.calibration)
+        named: dict[str, Any] = {"mapping": choice.mapping, "calibration": choice.calibration}
+        found = self._sanitizers.find(tuple(named.values()), lambda: Sanitizer.load(self.database, **named))
+        return found.with_policy(choice.policy.settle())
 
-        return self._sanitizers.find((choice.mapping, choice.calibration), load).with_policy(choice.policy.settle())
-
-    def list_mappings(self) -> list[dict[str, Any]]:
-        """Return the stored mappings, the default one first."""
+    def describe(self) -> dict[str, Any]:
+        """Return the stored mappings, the default one first, the kinds of words, and the name of the public texts."""
         found, default = list_mappings(self.database)
         ordered = sorted(found, key=lambda info: info.name != default)
-        return [{"name": info.name, "k": info.k, "words": info.words} for info in ordered]
+        mappings = [{"name": info.name, "k": info.k, "words": info.words} for info in ordered]
+        return {"mappings": mappings, "kinds": list_kinds(), "public": self.public}
 
     @property
     def public(self) -> str | None:
@@ -106,11 +95,12 @@ class Workbench:
         became = sanitizer.inspect(request.output, choice.eps, choice.plus).word
         if not any(one.output == became and one.probability for one in found.group):
             raise SettingError("output must be what became of the word, at the same settings")
+        replaced = sanitizer.compare([one.output for one in found.group], choice.eps, choice.plus)
         mode, likeliest = attacker.count_draws(word, choice.eps)
         guess, certainty = attacker.guess_word(request.output, choice.eps)
         return {
             "word": found.word,
-            "replaced": _count_replaced(sanitizer, [one.output for one in found.group], choice),
+            "replaced": sum(any(piece.kind == Kind.REPLACED for piece in pieces) for pieces in replaced),
             "group": [asdict(replacement) for replacement in found.group],
             "chances": asdict(attacker.find_chances(word, choice.eps)),
             "draws": {"mode": mode, "likeliest": likeliest},
@@ -141,19 +131,9 @@ class Workbench:
         return {"verdict": asdict(verdict), "receipt": show_receipt(receipt)}
 
     def _open_attacker(self, choice: Choice) -> TextAttacker:
-        def make() -> TextAttacker:
-            return TextAttacker(
-                self.open(choice), plus=choice.plus, public=self._public, public_column=self._public_column
-            )
-
+        public: dict[str, Any] = {"public": self._public, "public_column": self._public_column}
         name = choice.mapping, choice.calibration, choice.policy.model_dump_json(), choice.plus
-        return self._attackers.find(name, make)
-
-
-def _count_replaced(sanitizer: Sanitizer, words: list[str], choice: Choice) -> int:
-    """Return how many of some words would be replaced."""
-    texts = sanitizer.compare(words, choice.eps, choice.plus)
-    return sum(any(piece.kind == Kind.REPLACED for piece in pieces) for pieces in texts)
+        return self._attackers.find(name, lambda: TextAttacker(self.open(choice), plus=choice.plus, **public))
 
 
 def show_traced(traced: TracedText) -> dict[str, Any]:
@@ -173,7 +153,8 @@ def show_traced(traced: TracedText) -> dict[str, Any]:
 
 def show_receipt(receipt: Receipt) -> dict[str, Any]:
     """Return a receipt for the owner of the texts, with its sentences."""
-    counts = {name: value for name, value in spread_counts(asdict(receipt)).items() if not _is_infinite(value)}
+    spread = spread_counts(asdict(receipt))
+    counts = {name: value for name, value in spread.items() if not isinstance(value, float) or math.isfinite(value)}
     return {"lines": receipt.describe().split("\n"), "warnings": list(receipt.warnings), "counts": counts}
 
 
@@ -183,10 +164,6 @@ def list_kinds() -> list[dict[str, Any]]:
         {"number": int(kind), "name": kind.name.lower(), "label": entry.label, "about": entry.about, "mark": entry.mark}
         for kind, entry in KINDS.items()
     ]
-
-
-def _is_infinite(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _count_units(text: str, places: Any) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from custext_sql.errors import SettingError
 from custext_sql.kinds import NUMBER_MASK, UNKNOWN_MASK, Kind, Treatment, find_treatments
-from custext_sql.parameters import check_type
+from custext_sql.parameters import check_type, count_of
 from custext_sql.text.units import UNIT_TYPES
 from custext_sql.text.word_boundaries import WordList, normalize_words
 
@@ -96,14 +96,13 @@ def _read_keep_words(words: Collection[str]) -> frozenset[str]:
     is_list = isinstance(words, Collection) and not isinstance(words, str)
     if not is_list or not all(isinstance(word, str) for word in words):
         raise SettingError("policy: keep_words must be a list of words")
-    listed = list(words)
     try:
-        WordList.read(listed)
+        WordList.read(list(words))
     except SettingError as error:
         raise SettingError(f"policy: keep_words: {error}") from None
     except UnicodeEncodeError:
         raise SettingError("policy: keep_words has characters that cannot be written in UTF-8") from None
-    found = frozenset(map(normalize_words, listed))
+    found = frozenset(map(normalize_words, words))
     if len(found) > _MOST_KEPT:
         raise SettingError(f"policy: keep_words may have {_MOST_KEPT:,} words at most; found {len(found):,}")
     return found
@@ -118,10 +117,10 @@ def name_policy(policy: Policy) -> str:
     for name, known in POLICIES.items():
         if policy == known:
             return name
-    strict = POLICIES["strict"]
-    changes = [f"{name}={getattr(policy, name)}" for name in _CHOICES if getattr(policy, name) != getattr(strict, name)]
+    strict, own = vars(POLICIES["strict"]), vars(policy)
+    changes = [f"{name}={own[name]}" for name in _CHOICES if own[name] != strict[name]]
     if policy.keep_words:
-        changes.append(f"{len(policy.keep_words):,} kept {'word' if len(policy.keep_words) == 1 else 'words'}")
+        changes.append(count_of(len(policy.keep_words), "kept word"))
     return f"strict, except {', '.join(changes)}"
 
 
@@ -129,9 +128,9 @@ def choose_policy(policy: str | Policy) -> Policy:
     """Return the policy of that name, or the given one. Raise SettingError if it is neither."""
     if isinstance(policy, Policy):
         return policy
-    names = ", ".join(POLICIES)
+    expected = f"policy must be one of {', '.join(POLICIES)} or a Policy"
     hint = 'to change parts of the strict one: Policy(unknown="keep", ...)' if isinstance(policy, dict) else ""
-    check_type(policy, str, f"policy must be one of {names} or a Policy", hint)
+    check_type(policy, str, expected, hint)
     if policy not in POLICIES:
-        raise SettingError(f"policy must be one of {names} or a Policy; found {policy!r}")
+        raise SettingError(f"{expected}; found {policy!r}")
     return POLICIES[policy]

@@ -1,14 +1,21 @@
-"""The receipt of a run: how many words it replaced and kept, and how much eps it spent."""
+"""The receipt of a run: how many words it replaced and kept, how much eps it spent, and what was verified."""
 
 import math
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from custext_sql.kinds import Counted, Fate, list_treatments, spread_counts
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import count_of
+from custext_sql.sanitizer.words import Vocabulary
 
 _UNSAVED = ("replaced_unchanged", "texts_unchanged")
 _ENOUGH_WORDS = 10  # to warn that the language may be wrong
+_REMEMBERED = 100  # guarantees
+_Case = tuple[tuple[float, ...], frozenset[bool], frozenset[str] | None]
 
 
 @dataclass(frozen=True)
@@ -19,10 +26,8 @@ class Receipt(Counted):
     counted once: words = replaced + stopwords + unknown_kept + unknown_masked + unknown_random + numbers + endings +
     kept + units + alone_masked. These are attributes too, such as `receipt.replaced`.
 
-    rows: rows with a text that is not NULL; outside of tables, each text is a row. (`ReleaseReport.rows` counts all
-        rows.)
-    words: all words of the texts.
-    counts: how many of them there are of each kind, by name:
+    rows: rows with a text that is not NULL; outside of tables, each text is a row.
+    words, counts: all words of the texts, and how many of them there are of each kind, by name:
         replaced: words replaced by a draw from their group, or at eps = 0 by its representative.
         stopwords: stopwords kept because of `plus`.
         unknown_kept, unknown_masked, unknown_random: words outside the vocabulary, by what the policy did with them.
@@ -34,19 +39,14 @@ class Receipt(Counted):
     replaced_unchanged: words replaced by themselves. It reveals something about the originals, so it must not be stored
         (see `to_dict`). None if it is unknown, because other processes made the release.
     characters_in_clear: characters of words that were kept, and so are in the clear.
-    eps: the largest of `budgets`.
-    budgets: every eps per word that was in use, in ascending order.
+    eps: the largest of `budgets`, which are all eps per word that were in use, in ascending order.
     largest_row_eps, mean_row_eps: the largest and the mean eps spent on one row.
     mapping, fingerprint: the mapping that the words were drawn from.
-    worst_log_ratio: the largest verified log-ratio of two words of a group that are drawn at the same eps.
-    union_log_ratio: the same for two words that may be drawn at different eps; infinite if one of them is 0.
-    hides_among: each replaced word hides among at least this many words of its group, including itself.
-    symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, flags, control
-        characters).
+    worst_log_ratio, union_log_ratio, hides_among: what was verified, see `Guarantee`.
+    symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, control characters).
     unknown_distinct: the number of distinct words, ignoring case, that unknown_kept counts.
-    texts_unchanged: texts that have words, all of which were kept or replaced by themselves, so that the text came out
-        unchanged apart from case. In a table, each column of a row is a text. Like replaced_unchanged, it must not be
-        stored beside the output.
+    texts_unchanged: texts that came out unchanged apart from case: all words were kept or replaced by themselves. In a
+        table, each column of a row is a text. Like replaced_unchanged, it must not be stored beside the output.
     """
 
     rows: int
@@ -91,8 +91,10 @@ class Receipt(Counted):
 
     def describe(self) -> str:
         """Return the receipt in two or three lines, for people."""
-        generalized = self.budgets == (0.0,)
-        parts = [f"{self.replaced:,} replaced" + _count_unchanged(self.replaced_unchanged, generalized=generalized)]
+        generalized, same = self.budgets == (0.0,), self.replaced_unchanged
+        own = f"{'by' if generalized else 'drew'} {'itself' if same == 1 else 'themselves'}"
+        how = f" ({same:,} {own})" if same else ""
+        parts = [f"{self.replaced:,} replaced{how}"]
         for entry, one in list_treatments("mask"):  # the receipt does not know what became of numbers
             if one.fate is not Fate.REPLACED and (number := self.counts[one.name]):
                 parts.append(count_of(number, entry.label + one.suffix, entry.labels + one.suffix))
@@ -128,7 +130,72 @@ class Receipt(Counted):
         return found | {"union_log_ratio": self.union_log_ratio if math.isfinite(self.union_log_ratio) else None}
 
 
-def _count_unchanged(number: int | None, *, generalized: bool) -> str:
-    """Return how many words were replaced by themselves, in parentheses; empty if none were, or if it is unknown."""
-    own = "itself" if number == 1 else "themselves"
-    return f" ({number:,} {'by' if generalized else 'drew'} {own})" if number else ""
+@dataclass(frozen=True)
+class Guarantee:
+    """What was verified about the tables that a run draws from, for the words of a group that are replaced.
+
+    budgets: every eps in use, in ascending order. worst_log_ratio: the largest of all groups, for each table alone.
+    union_log_ratio: the same over all tables together, for two words of a group that may be drawn at different eps. It
+    is infinite if one of them is 0 and another is not: any other word than the representative was then drawn.
+    hides_among: the fewest words of a group that can be replaced, among groups that have any.
+    """
+
+    mapping: str
+    fingerprint: str
+    budgets: tuple[float, ...]
+    worst_log_ratio: float
+    union_log_ratio: float
+    hides_among: int
+
+
+class Guarantees:
+    """A vocabulary, and a cache of what was verified for it under one calibration. Threads may share it."""
+
+    def __init__(self, mapping: Mapping, vocabulary: Vocabulary, sampler: Sampler) -> None:
+        self.vocabulary = vocabulary
+        self._mapping, self._sampler = mapping, sampler
+        self._found: dict[_Case, Guarantee] = {}
+
+    def find(
+        self, budgets: Collection[float], plus: Collection[bool], listed: frozenset[str] | None = None
+    ) -> Guarantee:
+        """Return the guarantee for words that are drawn at these eps, at each alone and at all together.
+
+        plus: whether stopwords are kept; both values if rows differ, and then the guarantee holds in either case.
+        listed: the only words that are replaced, if a list says so; a word then hides among the listed words of its
+        group.
+        """
+        case = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus), listed
+        found = self._found.get(case)
+        if found is None:
+            if len(self._found) >= _REMEMBERED:
+                self._found.clear()
+            found = self._found[case] = self._verify(*case)
+        return found
+
+    def _verify(self, budgets: tuple[float, ...], plus: frozenset[bool], listed: frozenset[str] | None) -> Guarantee:
+        vocabulary, sampler = self.vocabulary, self._sampler
+        drawn = vocabulary.drawn(plus=False not in plus)
+        tables = [epsilon for epsilon in budgets if epsilon]
+        worst = max((sampler.worst_log_ratio([epsilon], drawn) for epsilon in tables), default=0.0)
+        if len(tables) < len(budgets):
+            union = self._compare_representatives(plus) if not tables else math.inf
+        else:
+            union = worst if len(budgets) == 1 else max(worst, sampler.worst_log_ratio(budgets, drawn))
+        return Guarantee(
+            mapping=self._mapping.info.name,
+            fingerprint=self._mapping.info.fingerprint,
+            budgets=budgets,
+            worst_log_ratio=worst,
+            union_log_ratio=union,
+            hides_among=min(vocabulary.hides_among(keep, listed) for keep in plus),
+        )
+
+    def _compare_representatives(self, plus: frozenset[bool]) -> float:
+        """Return the log-ratio at eps = 0 of two words of a group: infinite if kept stopwords change its output."""
+        if len(plus) == 1:
+            return 0.0
+        kept, all_drawn = (self.vocabulary.representatives(keep) for keep in (True, False))
+        drawn = self.vocabulary.drawn(plus=True)
+        differ = kept != all_drawn
+        return math.inf if (differ if drawn is None else differ[drawn]).any() else 0.0

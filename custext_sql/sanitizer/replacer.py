@@ -1,6 +1,6 @@
 """Replaces the words of a block of texts by draws, and writes the new texts: everything else stays, byte for byte."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from custext_sql.arrays import Bytes, Draws, Flags, Floats, Hashes, Numbers, Places
+from custext_sql.errors import SettingError, tell_arrow_type
 from custext_sql.kinds import Fate, Kind
 from custext_sql.mechanism.randomness import DIGITS, WORDS, Randomness
+from custext_sql.mechanism.weights import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon
 from custext_sql.sanitizer.policy import UNIT_MASKS, Policy
-from custext_sql.sanitizer.row_settings import RowSettings
 from custext_sql.sanitizer.tally import CLEAR, COLUMNS, SYMBOLS, TEXT_UNCHANGED, UNCHANGED, Counts
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import FoundWords, find_words
+from custext_sql.sanitizer.words import FoundWords, Vocabulary, find_words
 from custext_sql.text.characters import LOWER, TITLE, UPPER
 from custext_sql.text.encoded_text import (
     EncodedText,
@@ -29,7 +29,96 @@ from custext_sql.text.encoded_text import (
 )
 from custext_sql.text.word_boundaries import find_cases, find_symbols, fold_word
 
+Arrow = pa.Array | pa.ChunkedArray
+Epsilon = float | Sequence[float] | Floats
+Plus = bool | Sequence[bool] | Flags
+
 _FEW = 1000  # strings
+
+
+@dataclass(frozen=True)
+class RowSettings:
+    """The privacy budget per word, and whether stopwords are kept; for all rows of a block or for each."""
+
+    epsilon: float | Floats
+    plus: bool | Flags
+
+    @classmethod
+    def of(cls, epsilon: Any, plus: Any, rows: int) -> "RowSettings":
+        """Return the settings of `rows` rows. Raise SettingError if a value is invalid or their number is wrong."""
+        epsilon, plus = _read_values(epsilon, "eps"), _read_values(plus, "plus")
+        return cls(_check_epsilons(epsilon, rows), _check_plus(plus, rows))
+
+    def at(self, rows: slice) -> "RowSettings":
+        """Return the settings of some rows."""
+        return RowSettings(
+            self.epsilon[rows] if isinstance(self.epsilon, np.ndarray) else self.epsilon,
+            self.plus[rows] if isinstance(self.plus, np.ndarray) else self.plus,
+        )
+
+
+def check_count(what: str, found: int, rows: int, *, dimensions: int = 1) -> None:
+    """Raise SettingError unless there is one value per row."""
+    if dimensions != 1:
+        raise SettingError(f"{what} must have one value per text; found an array of {dimensions} dimensions")
+    if found != rows:
+        raise SettingError(f"{what} must have one value per text, {rows:,} in all; found {found:,}")
+
+
+def _check_epsilons(epsilon: Any, rows: int) -> float | Floats:
+    if np.ndim(epsilon) == 0:
+        return check_epsilon(epsilon)
+    try:
+        values = np.asarray(epsilon)
+        if values.dtype == np.bool_:
+            raise TypeError
+        values = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise SettingError("eps must be a number, or one number per text; found something else") from None
+    check_count("eps", len(values), rows, dimensions=values.ndim)
+    wrong = (values != 0) & ~((values >= SMALLEST_EPSILON) & (values <= LARGEST_EPSILON))
+    if wrong.any():
+        check_epsilon(float(values[wrong][0]))  # says what is wrong
+    return abs(float(values[0])) if len(values) and (values == values[0]).all() else values
+
+
+def _check_plus(plus: Any, rows: int) -> bool | Flags:
+    values = np.asarray(plus)
+    if values.dtype != np.bool_:
+        wrong = (type(value).__name__ for value in values.ravel().tolist() if not isinstance(value, bool))
+        raise SettingError(f"plus must be a bool, or one bool per text; found {next(wrong, 'an empty list')}")
+    if values.ndim == 0:
+        return bool(values)
+    check_count("plus", len(values), rows, dimensions=values.ndim)
+    return bool(values[0]) if len(values) and (values == values[0]).all() else values
+
+
+def _read_values(values: Any, name: str) -> Any:
+    """Return Arrow data of eps or plus as a Python value or a NumPy array, and anything else as it is.
+
+    A decimal number becomes the float closest to it, as in SQL; Arrow's own conversion of 0.3 gives another float.
+    """
+    is_scalar, is_column = isinstance(values, pa.Scalar), isinstance(values, Arrow)
+    if (is_scalar and not values.is_valid) or (is_column and values.null_count):
+        raise SettingError(f"{name} must not be NULL: the text of its row would be lost")
+    if not is_column:
+        return values.as_py() if is_scalar else values
+    kind = values.type
+    if name == "plus":
+        if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+            raise SettingError(f"plus must be true or false; found a column of {tell_arrow_type(kind)}")
+        return np.asarray(values.cast(pa.bool_()))
+    if pa.types.is_decimal(kind):
+        import pyarrow.compute as pc  # here, because it is slow to load
+
+        if kind.bit_width < 128:  # Arrow cannot find the distinct values of these types
+            values = values.cast(pa.decimal128(38, kind.scale))
+        distinct = pc.unique(values)
+        floats = np.array([float(number) for number in distinct.to_pylist()], dtype=np.float64)
+        return floats[np.asarray(pc.index_in(values, distinct))]
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
+        raise SettingError(f"eps must be numbers; found a column of {tell_arrow_type(kind)}")
+    return np.asarray(values.cast(pa.float64(), safe=False))
 
 
 class Rewriting:
@@ -219,12 +308,7 @@ class Replacer:
         )
 
     def replace_found(
-        self,
-        text: EncodedText,
-        found: FoundWords,
-        randomness: Randomness,
-        epsilon: float | Floats,
-        offsets: Places,
+        self, text: EncodedText, found: FoundWords, randomness: Randomness, epsilon: float | Floats, offsets: Places
     ) -> Replaced:
         """Return the new texts of a block whose words are found.
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from custext_sql.arrays import Floats
-from custext_sql.errors import PrivacyWarning, SettingError
+from custext_sql.errors import KeyFileError, PrivacyWarning, SettingError
 from custext_sql.ledger.dataset import Dataset, choose_dataset
 from custext_sql.ledger.entries import Terms
 from custext_sql.ledger.places import LedgerFile, LedgerPlace
@@ -23,16 +23,14 @@ from custext_sql.mechanism.randomness import KeyedRandomness, Randomness, Secure
 from custext_sql.mechanism.sampler import Distribution, Sampler, find_distribution
 from custext_sql.parameters import check_type
 from custext_sql.sanitizer.policy import Policy, choose_policy
-from custext_sql.sanitizer.receipt import Receipt
-from custext_sql.sanitizer.replacer import Replaced, Replacer
-from custext_sql.sanitizer.row_settings import Epsilon, Plus
+from custext_sql.sanitizer.receipt import Guarantee, Guarantees, Receipt
+from custext_sql.sanitizer.replacer import Arrow, Epsilon, Plus, Replaced, Replacer, RowSettings, check_count
 from custext_sql.sanitizer.sanitizer_files import read_sanitizer_file, write_sanitizer_file
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.tally import Recorder, Tally
 from custext_sql.sanitizer.token_batch import SanitizedTokens, TokenBatch, replace_tokens
 from custext_sql.sanitizer.traced_text import Piece, TracedText, list_pieces, trace
-from custext_sql.sanitizer.vocabulary import Guarantee, Guarantees, Vocabulary
-from custext_sql.sanitizer.words import FoundWords
+from custext_sql.sanitizer.words import FoundWords, Vocabulary
 from custext_sql.store.database import Database, locate, reading
 from custext_sql.store.key_files import KeyFile
 from custext_sql.store.mappings import find_mapping, read_mapping
@@ -40,7 +38,6 @@ from custext_sql.store.stopwords import read_stopwords
 from custext_sql.text.columns import TextColumn, join_blocks, open_column, split_column
 from custext_sql.text.encoded_text import EncodedText
 
-_ARROW = (pa.Array, pa.ChunkedArray)
 _REMEMBERED = 4  # lists of words to keep, whose vocabularies are kept ready
 
 
@@ -190,17 +187,17 @@ class Sanitizer:
         found = self._guarantees.get(keep_words)
         if found is None:
             vocabulary = Vocabulary(self.mapping, self.stopwords, keep_words)
-            found = Guarantees(self.mapping, vocabulary, self._sampler)
             if len(self._guarantees) >= _REMEMBERED:
                 self._guarantees.clear()
-            self._guarantees[keep_words] = found
+            found = self._guarantees[keep_words] = Guarantees(self.mapping, vocabulary, self._sampler)
         return found
 
     @property
     def terms(self) -> Terms:
         """The settings that the ledger stores with a release."""
-        key = None if self.key is None else self.key.key
-        return Terms.of(self.mapping.info, self.policy, self.settings.calibration, self.draws, key)
+        info, key_id = self.mapping.info, None if self.key is None else self.key.key.name
+        settings = self.policy.describe(), self.settings.calibration, self.draws
+        return Terms(info.name, info.fingerprint, *settings, key_id)
 
     def sanitize(
         self, text: str, eps: float | None = None, plus: bool | None = None, *, record: str | None = None
@@ -222,36 +219,37 @@ class Sanitizer:
 
     def sanitize_arrow(
         self,
-        texts: pa.Array | pa.ChunkedArray,
-        eps: Epsilon | pa.Array | pa.ChunkedArray | None = None,
-        plus: Plus | pa.Array | pa.ChunkedArray | None = None,
+        texts: Arrow,
+        eps: Epsilon | Arrow | None = None,
+        plus: Plus | Arrow | None = None,
         *,
-        records: pa.Array | pa.ChunkedArray | None = None,
+        records: Arrow | None = None,
         tally: Recorder | None = None,
-    ) -> pa.Array | pa.ChunkedArray:
+    ) -> Arrow:
         """Return a sanitized Arrow array with the same type and chunks; a dictionary becomes plain strings.
 
         Missing texts stay missing. eps: one number, or a column of any numeric type. plus: one boolean, or a column.
         records: with a key, a column of IDs, as strings. tally: counts what happened.
         """
-        check_type(texts, _ARROW, "texts must be an Arrow array")
+        check_type(texts, Arrow, "texts must be an Arrow array")
         if records is not None:
-            check_type(records, _ARROW, "records must be an Arrow array")
+            check_type(records, Arrow, "records must be an Arrow array")
             if records.null_count:
                 raise SettingError("record must not be NULL: it identifies the text")
         column, rebuild = open_column(texts)
         return rebuild(self.sanitize_column(column, eps, plus, records=records, tally=tally))
 
     def spend_arrow(
-        self,
-        texts: pa.Array | pa.ChunkedArray,
-        eps: Epsilon | pa.Array | pa.ChunkedArray | None = None,
-        plus: Plus | pa.Array | pa.ChunkedArray | None = None,
+        self, texts: Arrow, eps: Epsilon | Arrow | None = None, plus: Plus | Arrow | None = None
     ) -> pa.Array:
         """Return the eps that sanitizing would spend on each text of an Arrow array; missing for a missing text."""
-        check_type(texts, _ARROW, "texts must be an Arrow array")
+        check_type(texts, Arrow, "texts must be an Arrow array")
         column = TextColumn.from_arrow(texts)
-        return pa.array(self.spend(column, eps, plus), mask=column.missing)
+        settings = self.settle_rows(eps, plus, len(column))
+        counts = [np.zeros(0, dtype=np.int64)]
+        for rows, block in split_column(column):
+            counts.append(self.replacer.count_replaced(block.text, block.offsets, plus=settings.at(rows).plus))
+        return pa.array(np.concatenate(counts) * np.float64(settings.epsilon), mask=column.missing)
 
     def release(
         self,
@@ -290,8 +288,8 @@ class Sanitizer:
         tally: Recorder | None = None,
     ) -> TextColumn:
         """Return a sanitized column. named: whether each record is COLUMN:ID. tally: counts what happened."""
-        settings = self.settings.settle_rows(eps, plus, len(column))
-        known_by = self.settings.settle_records(records, len(column))
+        settings = self.settle_rows(eps, plus, len(column))
+        known_by = self._settle_records(records, len(column))
         done = []
         for rows, block in split_column(column):
             randomness = self._draw_for(known_by, rows, block)
@@ -305,12 +303,7 @@ class Sanitizer:
         return join_blocks(done, column.missing)
 
     def sanitize_tokens(
-        self,
-        batch: TokenBatch,
-        eps: Floats,
-        *,
-        listed: frozenset[str] | None = None,
-        records: Any = None,
+        self, batch: TokenBatch, eps: Floats, *, listed: frozenset[str] | None = None, records: Any = None
     ) -> SanitizedTokens:
         """Return documents that were already tokenized, sanitized as `sanitize_column` sanitizes their texts.
 
@@ -318,8 +311,8 @@ class Sanitizer:
         sensitive, if there is a list; see `guarantee`. records: with a key, one ID per document.
         """
         stays = np.isnan(eps)
-        settings = self.settings.settle_rows(eps[~stays], None, len(eps) - int(stays.sum()))
-        known_by = self.settings.settle_records(records, len(batch.documents) - 1)
+        settings = self.settle_rows(eps[~stays], None, len(eps) - int(stays.sum()))
+        known_by = self._settle_records(records, len(batch.documents) - 1)
         return replace_tokens(
             self.replacer,
             batch,
@@ -328,6 +321,43 @@ class Sanitizer:
             plus=bool(settings.plus),
             listed=listed,
         )
+
+    def settle_rows(self, eps: Epsilon | None, plus: Plus | None, rows: int) -> RowSettings:
+        """Return eps and plus of a number of rows: as given, for all or per row, else from the settings.
+
+        SettingError if they are invalid; KeyFileError if they differ from what the key was made for.
+        """
+        usual = self.settings
+        given = RowSettings.of(usual.eps if eps is None else eps, usual.plus if plus is None else plus, rows)
+        if self.key is not None:
+            for epsilon in np.unique(given.epsilon).tolist():
+                self.key.check_setting("eps", epsilon)
+            for keep in np.unique(given.plus).tolist():
+                self.key.check_setting("plus", keep)
+        return given
+
+    def _settle_records(self, records: Any, rows: int) -> TextColumn | None:
+        """Return the records of a number of texts; None without a key.
+
+        SettingError if records are given without a key, or are not one string per text; KeyFileError if there is a key
+        but no records.
+        """
+        if self.key is None:
+            if records is not None:
+                raise SettingError("records are only for keyed draws; load the sanitizer with key_file")
+            return None
+        if records is None:
+            raise KeyFileError(f"{self.key.path}: keyed draws need a record for each text")
+        try:
+            known_by = open_column(records)[0]
+        except SettingError as error:
+            raise SettingError(f"records{str(error).removeprefix('texts')}") from None
+        check_count("records", len(known_by), rows)
+        if known_by.missing is not None:
+            raise SettingError(
+                f"a record must be a string; the record at index {int(np.argmax(known_by.missing))} is missing"
+            )
+        return known_by
 
     def compare(
         self, texts: Any, eps: float | None = None, plus: bool | None = None, *, records: Any = None
@@ -345,25 +375,16 @@ class Sanitizer:
     def _replace(self, texts: Any, eps: float | None, plus: bool | None, records: Any) -> Replaced:
         """Return some texts as one block, replaced."""
         column = open_column(texts)[0]
-        settings = self.settings.settle_rows(eps, plus, len(column))
-        known_by = self.settings.settle_records(records, len(column))
+        settings, known_by = self.settle_rows(eps, plus, len(column)), self._settle_records(records, len(column))
         randomness = self._draw_for(known_by, slice(0, len(column)), column)
         return self.replacer.replace_words(column.text, column.offsets, randomness, settings)
 
     def find_words(self, column: TextColumn, plus: bool | None = None) -> Iterator[tuple[EncodedText, FoundWords]]:
         """Yield the words of a column with their kinds, and the texts in which they are, block by block."""
-        settings = self.settings.settle_rows(None, plus, len(column))
+        settings = self.settle_rows(None, plus, len(column))
         for rows, block in split_column(column):
             text, offsets = self.replacer.open_text(block.text, block.offsets)
             yield text, self.replacer.find_words(text, offsets, plus=settings.at(rows).plus)
-
-    def spend(self, column: TextColumn, eps: Epsilon | None = None, plus: Plus | None = None) -> Floats:
-        """Return the eps that each text would spend: eps times the number of its words that would be replaced."""
-        settings = self.settings.settle_rows(eps, plus, len(column))
-        counts = [np.zeros(0, dtype=np.int64)]
-        for rows, block in split_column(column):
-            counts.append(self.replacer.count_replaced(block.text, block.offsets, plus=settings.at(rows).plus))
-        return np.asarray(np.concatenate(counts) * settings.epsilon, dtype=np.float64)
 
     def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:
         """Return the probability of each replacement of a word, highest first; MappingError for unknown words."""
@@ -377,7 +398,7 @@ class Sanitizer:
         mapping does not have the word.
         """
         check_type(word, str, "the word must be a string")
-        settings = self.settings.settle_rows(eps, plus, 1)
+        settings = self.settle_rows(eps, plus, 1)
         number = self.replacer.find_number(word)
         known = word if number is None else self.mapping.words[number]
         representatives = self.replacer.vocabulary.representatives(bool(settings.plus))
@@ -385,8 +406,7 @@ class Sanitizer:
 
     def receipt(self, tally: Tally, eps: float | None = None, plus: bool | None = None) -> Receipt:
         """Return the receipt of a tally at that eps and plus."""
-        settings = self.settings.settle_rows(eps, plus, 1)
-        return tally.receipt(self.policy, self.guarantee({float(settings.epsilon)}, {bool(settings.plus)}))
+        return tally.receipt(self.policy, self.guarantee(*self._settle_one(eps, plus)))
 
     def guarantee(
         self, budgets: Collection[float], plus: Collection[bool], listed: frozenset[str] | None = None
@@ -404,5 +424,9 @@ class Sanitizer:
         self, dataset: Dataset | None, *, eps: float | None = None, plus: bool | None = None, **known: Any
     ) -> "Release[Sanitizer]":
         """Return a release of what this sanitizer draws at that eps and plus. known: further arguments of `Release`."""
-        settings = self.settings.settle_rows(eps, plus, 1)
-        return Release(self, dataset, budgets={float(settings.epsilon)}, plus={bool(settings.plus)}, **known)
+        budgets, both = self._settle_one(eps, plus)
+        return Release(self, dataset, budgets=budgets, plus=both, **known)
+
+    def _settle_one(self, eps: float | None, plus: bool | None) -> tuple[set[float], set[bool]]:
+        settings = self.settle_rows(eps, plus, 1)
+        return {float(settings.epsilon)}, {bool(settings.plus)}

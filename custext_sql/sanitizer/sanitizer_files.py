@@ -79,19 +79,22 @@ def read_sanitizer_file(
         table = pa.ipc.open_file(pa.BufferReader(content)).read_all()
         table.validate(full=True)
         metadata = table.schema.metadata or {}
-        header = _read_header(metadata[_HEADER])
+        header = json.loads(metadata[_HEADER])
+        json.dumps(header, ensure_ascii=False).encode()  # everything must be text that can be written
         if header["format"] != _FORMAT:
             raise MappingError(f"{path} was written by another version of custext; write it again with Sanitizer.save")
         if metadata[_DIGEST] != _digest(metadata[_HEADER]):
             raise _changed(path, "its settings or stopwords differ")
         mapping, settings = _read_mapping(table, header["mapping"]), _read_settings(header)
-        stopwords = _read_stopwords(header["stopwords"])
+        stopwords = header["stopwords"]
+        if not isinstance(stopwords, list) or not all(isinstance(word, str) for word in stopwords):
+            raise TypeError
         flaw = find_flaw(mapping)
     except _UNREADABLE:
         raise MappingError(f"{path} is not a sanitizer file, or is damaged; write one with Sanitizer.save") from None
     if flaw is not None:
         raise _changed(path, flaw)
-    return mapping, stopwords, settings
+    return mapping, frozenset(stopwords), settings
 
 
 def _encode(mapping: Mapping, header: bytes) -> bytes:
@@ -112,15 +115,6 @@ def _encode(mapping: Mapping, header: bytes) -> bytes:
 
 def _digest(header: bytes) -> bytes:
     return hashlib.sha256(header).hexdigest().encode()
-
-
-def _read_header(header: bytes) -> dict[str, Any]:
-    """Return the JSON of a header; ValueError or TypeError if it is not an object, or cannot be written in UTF-8."""
-    found = json.loads(header)
-    if not isinstance(found, dict):
-        raise TypeError
-    json.dumps(found, ensure_ascii=False).encode()
-    return found
 
 
 def _read_mapping(table: pa.Table, described: dict[str, Any]) -> Mapping:
@@ -146,12 +140,6 @@ def _read_settings(header: dict[str, Any]) -> Settings:
     if set(described) != {*_SETTINGS, "policy"} or not isinstance(described["language"], str):
         raise TypeError
     return Settings(mapping=header["mapping"]["name"], **described)
-
-
-def _read_stopwords(words: list[str]) -> frozenset[str]:
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise TypeError
-    return frozenset(words)
 
 
 def _changed(path: str | os.PathLike[str], how: str) -> MappingError:

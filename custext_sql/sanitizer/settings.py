@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.parameters import check_type
 from custext_sql.sanitizer.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
-from custext_sql.sanitizer.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.store.database import Database, reading
 from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords, read_key_file, write_key_file
 from custext_sql.store.mappings import find_mapping
 from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
-from custext_sql.text.columns import TextColumn, open_column
+
+_OF_KEYS = ("mapping", "eps", "plus", "calibration", "language")
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,10 @@ class Settings:
     def __post_init__(self) -> None:
         if self.key is not None:
             check_type(self.key, KeyFile, "key must be a KeyFile", "to use a key file: Settings.settle(key=PATH)")
+        check_type(self.plus, (bool, np.bool_), "plus must be a bool")
         checked = {
             "eps": check_epsilon(self.eps),
-            "plus": bool(check_settings(1.0, self.plus, 1).plus),
+            "plus": bool(self.plus),
             "policy": choose_policy(self.policy),
             "calibration": check_calibration(self.calibration),
         }
@@ -54,35 +54,20 @@ class Settings:
 
     @classmethod
     def settle(
-        cls,
-        *,
-        mapping: str | None = None,
-        eps: float | None = None,
-        plus: bool | None = None,
-        policy: str | Policy | None = None,
-        calibration: str | None = None,
-        language: str | None = None,
-        key: KeyFile | str | os.PathLike[str] | None = None,
+        cls, *, key: KeyFile | str | os.PathLike[str] | None = None, policy: str | Policy | None = None, **given: Any
     ) -> "Settings":
-        """Return settings: each argument if it is given, else the key's value, else the default.
+        """Return settings: each argument if it is given and not None, else the key's value, else the default.
 
-        key: a key, or the path of its file. KeyFileError if the file cannot be used, or an argument differs from what
-        the key was made for; the mapping is compared by its fingerprint, when it is loaded. SettingError if an argument
-        is invalid.
+        key: a key, or the path of its file. given: the other fields. KeyFileError if the file cannot be used, or an
+        argument differs from what the key was made for; the mapping is compared by its fingerprint, when it is loaded.
+        SettingError if an argument is invalid.
         """
         key = key if key is None or isinstance(key, KeyFile) else read_key_file(key)
-        chosen: dict[str, Any] = {
-            "mapping": mapping,
-            "eps": eps,
-            "plus": plus,
-            "policy": policy if key is None else key.choose_policy(policy),
-            "calibration": calibration,
-            "language": language,
-        }
-        usual = {} if key is None else {name: getattr(key.settings, name) for name in chosen}
-        settled = cls(**(usual | {name: value for name, value in chosen.items() if value is not None}), key=key)
         if key is None:
-            return settled
+            return cls(**{name: value for name, value in (given | {"policy": policy}).items() if value is not None})
+        usual = {name: getattr(key.settings, name) for name in _OF_KEYS}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        settled = cls(**(usual | chosen), policy=key.choose_policy(policy), key=key)
         for name in ("language", "calibration", "eps", "plus"):
             key.check_setting(name, getattr(settled, name))
         return settled
@@ -103,42 +88,6 @@ class Settings:
     def without_key(self) -> "Settings":
         """Return these settings with fresh draws."""
         return self if self.key is None else replace(self, key=None)
-
-    def settle_rows(self, eps: Epsilon | None, plus: Plus | None, rows: int) -> RowSettings:
-        """Return eps and plus of a number of rows: as given, for all or per row, else from these settings.
-
-        SettingError if they are invalid; KeyFileError if they differ from what the key was made for.
-        """
-        given = check_settings(self.eps if eps is None else eps, self.plus if plus is None else plus, rows)
-        if self.key is not None:
-            for epsilon in np.unique(given.epsilon).tolist():
-                self.key.check_setting("eps", epsilon)
-            for keep in np.unique(given.plus).tolist():
-                self.key.check_setting("plus", keep)
-        return given
-
-    def settle_records(self, records: Any, rows: int) -> TextColumn | None:
-        """Return the records of a number of texts; None without a key.
-
-        SettingError if records are given without a key, or are not one string per text; KeyFileError if there is a key
-        but no records.
-        """
-        if self.key is None:
-            if records is not None:
-                raise SettingError("records are only for keyed draws; load the sanitizer with key_file")
-            return None
-        if records is None:
-            raise KeyFileError(f"{self.key.path}: keyed draws need a record for each text")
-        try:
-            known_by = open_column(records)[0]
-        except SettingError as error:
-            raise SettingError(f"records{str(error).removeprefix('texts')}") from None
-        check_count("records", len(known_by), rows)
-        if known_by.missing is not None:
-            raise SettingError(
-                f"a record must be a string; the record at index {int(np.argmax(known_by.missing))} is missing"
-            )
-        return known_by
 
 
 def make_key(

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from custext_sql.arrays import Flags, Floats, Hashes, Numbers, Places
 from custext_sql.kinds import COUNTS, Kind
 from custext_sql.sanitizer.policy import Policy
-from custext_sql.sanitizer.receipt import Receipt
-from custext_sql.sanitizer.vocabulary import Guarantee
+from custext_sql.sanitizer.receipt import Guarantee, Receipt
 
 # The columns of `Counts.numbers`: words of each kind; then replaced words that drew themselves; 1 if the text has words
 # and all of them came out as they went in, apart from case; characters of words that were kept; and characters of the
@@ -118,18 +117,17 @@ class RecordLog:
 
     def add(self, draws: Drawn) -> None:
         """Add draws, in any order."""
-        if len(draws):
-            self._new.append(draws)
-            self._pending += len(draws)
-            if self._pending >= _RUN:
-                self._end_run(to_file=True)
+        self._new += [draws] if len(draws) else []
+        self._pending += len(draws)
+        if self._pending >= _RUN:
+            self._end_run(to_file=True)
 
     def __bool__(self) -> bool:
         return bool(self._new or self._runs)
 
     def take_all(self) -> Drawn:
         """Return all draws, for a log of a few texts."""
-        return np.concatenate([no_draws(), *(self.read(prefix) for prefix in range(PREFIXES))])
+        return np.concatenate([no_draws(), *map(self.read, range(PREFIXES))])
 
     def read(self, prefix: int) -> Drawn:
         """Return all draws with a prefix."""
@@ -162,35 +160,26 @@ class RecordLog:
 class Recorder(Protocol):
     """Takes the counts of blocks, in order."""
 
-    def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
-        """Add the counts of some texts. missing: which of them are NULL."""
+    def add(self, counts: Counts, *, missing: Flags | None = None) -> None: ...
 
 
 class _Distinct:
-    """Counts distinct hashes. New ones are merged when there are as many as all earlier ones."""
+    """Distinct hashes. New ones are merged when there are as many as all earlier ones."""
 
     def __init__(self) -> None:
-        self._known = np.zeros(0, dtype=np.uint64)
-        self._new: list[Hashes] = []
+        self._parts = [np.zeros(0, dtype=np.uint64)]  # first those that are merged
         self._pending = 0
 
-    def add(self, numbers: Hashes) -> None:
-        if len(numbers):
-            self._new.append(numbers)
-            self._pending += len(numbers)
-            if self._pending > max(_PENDING, len(self._known)):
-                self._merge()
+    def add(self, hashes: Hashes) -> None:
+        self._parts.append(hashes)
+        self._pending += len(hashes)
+        if self._pending > max(_PENDING, len(self._parts[0])):
+            self.merge()
 
-    @property
-    def numbers(self) -> Hashes:
-        """The distinct hashes so far, in ascending order."""
-        self._merge()
-        return self._known
-
-    def _merge(self) -> None:
-        if self._new:
-            self._known = np.unique(np.concatenate([self._known, *self._new]))
-            self._new, self._pending = [], 0
+    def merge(self) -> Hashes:
+        """Return the distinct hashes so far, in ascending order."""
+        self._parts, self._pending = [np.unique(np.concatenate(self._parts))], 0
+        return self._parts[0]
 
 
 class Tally:
@@ -218,15 +207,13 @@ class Tally:
 
     def pack(self) -> bytes:
         """Return the counts that may be stored, to be added to the tally of another process."""
-        totals = self._totals.copy()
-        totals[UNCHANGED] = 0
         counts = {
-            "totals": totals.tolist(),
+            "totals": np.where(np.arange(COLUMNS) == UNCHANGED, 0, self._totals).tolist(),
             "rows": self._rows,
             "most_replaced": self._most_replaced,
             "largest": self._largest,
             "spent": self._spent,
-            "unknown": self._unknown.numbers.astype("<u8").tobytes().hex(),
+            "unknown": self._unknown.merge().astype("<u8").tobytes().hex(),
             "drawn": self.records.take_all().tobytes().hex(),
         }
         return json.dumps(counts).encode()
@@ -275,7 +262,7 @@ class Tally:
             union_log_ratio=guarantee.union_log_ratio,
             hides_among=guarantee.hides_among,
             symbols=totals[SYMBOLS],
-            unknown_distinct=len(self._unknown.numbers),
+            unknown_distinct=len(self._unknown.merge()),
             texts_unchanged=totals[TEXT_UNCHANGED],
         )
 

@@ -14,7 +14,7 @@ from custext_sql.kinds import KINDS, Kind
 from custext_sql.mechanism.randomness import KeyedRandomness, Randomness
 from custext_sql.sanitizer.replacer import Replaced, Replacer
 from custext_sql.sanitizer.tally import Counts, join_counts
-from custext_sql.text.columns import TextColumn, slice_texts
+from custext_sql.text.columns import TextColumn, join_blocks, slice_texts
 from custext_sql.text.encoded_text import spread_out
 
 
@@ -81,16 +81,12 @@ class SanitizedTokens:
     @classmethod
     def join(cls, parts: Sequence["SanitizedTokens"]) -> "SanitizedTokens":
         """Return the documents of all parts, one after the other."""
+        joined = join_blocks([(part.text, part.offsets) for part in parts], None)
         sizes = np.cumsum([0, *(len(part.text) for part in parts)])
-        offsets = [part.offsets[1:] + size for part, size in zip(parts, sizes, strict=False)]
         begins = [part.begins + size for part, size in zip(parts, sizes, strict=False)]
-        return cls(
-            np.concatenate([np.zeros(0, dtype=np.uint8), *(part.text for part in parts)]),
-            np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
-            np.concatenate([np.zeros(0, dtype=np.int64), *begins]),
-            np.concatenate([np.zeros(0, dtype=np.uint8), *(part.kinds for part in parts)]),
-            join_counts([part.counts for part in parts]),
-        )
+        begin = np.concatenate([np.zeros(0, dtype=np.int64), *begins])
+        kinds = np.concatenate([np.zeros(0, dtype=np.uint8), *(part.kinds for part in parts)])
+        return cls(joined.text, joined.offsets, begin, kinds, join_counts([part.counts for part in parts]))
 
 
 def replace_tokens(

@@ -86,8 +86,7 @@ class TracedText:
 def trace(replaced: Replaced) -> TracedText:
     """Return the text of a block that has only one."""
     found, old, cuts = replaced.words, replaced.before.content, replaced.cuts[1:-1]
-    tally = Tally()
-    counts = replaced.count()
+    tally, counts = Tally(), replaced.count()
     tally.add(counts)
     unchanged = np.zeros(len(found.kinds), dtype=bool)
     unchanged[replaced.unchanged] = True

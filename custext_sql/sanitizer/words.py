@@ -1,17 +1,137 @@
-"""Finds the words of a text and the kind of each."""
+"""The words that are known, of a mapping and of lists; and the words of a text, with the kind of each."""
 
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from custext_sql.arrays import Flags, Kinds, Places, WordNumbers
+from custext_sql.arrays import Bytes, Flags, Kinds, Places, WordNumbers
 from custext_sql.kinds import Kind
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.text.encoded_text import EncodedText, find_rows, spread_out
-from custext_sql.text.lexicon import NOT_LISTED, fold_text
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.certified_table import find_representatives
+from custext_sql.text.characters import LOWER, TITLE, UPPER
+from custext_sql.text.encoded_text import EncodedText, find_rows, join_texts, spread_out
+from custext_sql.text.lexicon import NOT_LISTED, Lexicon, find_aliases, fold_text
 from custext_sql.text.units import Units, find_units
 from custext_sql.text.word_boundaries import find_digits, find_parts
+
+_ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # English endings after an apostrophe, which are kept
+
+
+class Vocabulary:
+    """The words of a mapping and of a stopword list, by number.
+
+    The words of the mapping come first, in its order, then those of the stopwords, kept words and endings that it does
+    not have. keep_words: words that are always kept.
+
+    A replaced word hides only among the words of its group that are replaced too: not among words that are always kept,
+    nor among stopwords if these are kept. If there is only one such word, nothing would hide it: its kind is
+    Kind.ALONE, and it is masked.
+
+    Words of the mapping that have an apostrophe may replace others, but are not looked up in texts: their parts are.
+    Otherwise, if the mapping has "it's" but not "that's", a reader could tell these apart, even if "it" and "that" are
+    in one group.
+    """
+
+    def __init__(self, mapping: Mapping, stopwords: Iterable[str], keep_words: Collection[str] = frozenset()) -> None:
+        kept = frozenset(stopwords)
+        listed = kept | _ENDINGS | frozenset(keep_words)
+        numbers = {word: number for number, word in enumerate(mapping.words) if word in listed}
+        words = [*mapping.words, *sorted(listed.difference(numbers))]
+        self.size = len(mapping.words)
+        numbers |= {word: number for number, word in enumerate(words[self.size :], start=self.size)}
+        self._listed = words
+        # by number; the last two are for DIGITS and NOT_LISTED, which are not words
+        is_stopword, always = np.zeros(len(words), dtype=bool), np.zeros(len(words), dtype=bool)
+        self.is_ending = np.zeros(len(words) + 2, dtype=bool)
+        is_stopword[[numbers[word] for word in kept]] = True
+        always[[numbers[word] for word in keep_words]] = True
+        self.is_ending[[numbers[word] for word in _ENDINGS]] = True
+        self._mapping = mapping
+        self._alone: dict[tuple[bool, frozenset[str]], Flags] = {}
+        self._representatives: dict[bool, Places] = {}
+        self._spellings: dict[int, tuple[Bytes, Places]] = {}
+        self._group_of = mapping.group_of
+        looked_up = np.array(["'" not in word for word in mapping.words] + [False] * (len(words) - self.size))
+        usual = np.where(always, Kind.KEPT, np.where(looked_up, Kind.REPLACED, Kind.UNKNOWN))
+        plus = np.where(is_stopword & ~always, Kind.STOPWORD, usual)
+        self._drawn: list[Flags] = []  # without and with `plus`, like the next two
+        self._kinds: list[Kinds] = []
+        self._hides_among: list[int] = []
+        for kinds in (usual, plus):
+            drawn = Kind.REPLACED.find_in(kinds[: self.size])
+            together = np.bincount(self._group_of[drawn], minlength=len(mapping.sizes))
+            kinds[: self.size][drawn & (together[self._group_of] == 1)] = Kind.ALONE
+            self._drawn.append(drawn)
+            self._kinds.append(np.append(kinds, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8))
+            self._hides_among.append(int(together[together > 1].min()) if together.max() > 1 else 0)
+
+    def drawn(self, plus: bool) -> Flags | None:
+        """Return which words of the mapping are not kept, or None if all are. plus: whether stopwords are kept."""
+        return None if self._drawn[plus].all() else self._drawn[plus]
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The words of the mapping and all others that are listed, with their NFKC forms."""
+        return Lexicon(self._listed, find_aliases(self._listed))
+
+    def find_kinds(self, words: WordNumbers, plus: bool | Flags) -> Kinds:
+        """Return the kind of each word. STOPWORD occurs only if plus is true, for all words or for each."""
+        if isinstance(plus, np.ndarray):
+            return np.where(plus, self._kinds[True].take(words), self._kinds[False].take(words))
+        return self._kinds[plus].take(words)
+
+    def hides_among(self, plus: bool, listed: frozenset[str] | None = None) -> int:
+        """Return how many words, including itself, a replaced word hides among at least; 0 if none is replaced.
+
+        listed: the only words that are replaced, if there is a list. Those that are masked hide among each other.
+        """
+        if listed is None:
+            return self._hides_among[plus]
+        together, masked = self._count_listed(plus, listed)[1], int(self.find_alone(plus, listed).sum())
+        sizes = together[together > 1].tolist()
+        return min([*sizes, masked] if masked else sizes, default=0)
+
+    def find_alone(self, plus: bool, listed: frozenset[str]) -> Flags:
+        """Return which words, by number, are masked because no other listed word of their group would be replaced."""
+        alone = self._alone.get((plus, listed))
+        if alone is None:
+            drawn, together = self._count_listed(plus, listed)
+            alone = np.zeros(len(self.is_ending), dtype=bool)
+            alone[: self.size] = drawn & (together[self._group_of] == 1)
+            self._alone = {(plus, listed): alone}
+        return alone
+
+    def _count_listed(self, plus: bool, listed: frozenset[str]) -> tuple[Flags, Places]:
+        """Return which words of the mapping are listed and not kept, and how many of them each group has."""
+        drawn = np.array([word in listed for word in self._mapping.words]) & self._drawn[plus]
+        return drawn, np.bincount(self._group_of[drawn], minlength=len(self._mapping.sizes))
+
+    def generalize(self, words: Places, plus: bool | Flags) -> Places:
+        """Return the representative of the group of each word, which replaces it at eps = 0."""
+        if isinstance(plus, np.ndarray):
+            return np.where(plus, self.representatives(True).take(words), self.representatives(False).take(words))
+        return self.representatives(plus).take(words)
+
+    def representatives(self, plus: bool) -> Places:
+        """Return the representative of the group of each word of the mapping: its most frequent word that is drawn."""
+        if plus not in self._representatives:
+            self._representatives[plus] = find_representatives(self._mapping, self.drawn(plus))
+        return self._representatives[plus]
+
+    def spell(self, case: int) -> tuple[Bytes, Places]:
+        """Return the words of the mapping in that case, LOWER, TITLE or UPPER: end to end, and where each begins."""
+        if case not in self._spellings:
+            self._spellings[case] = join_texts(list(map(SPELLINGS[case], self._mapping.words)))
+        return self._spellings[case]
+
+
+def _capitalize(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+SPELLINGS: dict[int, Callable[[str], str]] = {LOWER: str, TITLE: _capitalize, UPPER: str.upper}  # of a folded word
 
 
 @dataclass(frozen=True)
@@ -41,12 +161,7 @@ class FoundWords:
 
 
 def find_words(
-    text: EncodedText,
-    offsets: Places,
-    vocabulary: Vocabulary,
-    *,
-    plus: bool | Flags,
-    units: bool = False,
+    text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags, units: bool = False
 ) -> FoundWords:
     """Return the words of some texts with their kinds. plus: whether stopwords are kept, for all rows or for each.
 

@@ -1,17 +1,26 @@
-"""The SQL functions of a Spark session: custext_sanitize, custext_sanitize_keyed, custext_epsilon."""
+"""The SQL functions of a Spark session, and how its workers get the sanitizer: as one file, without the key."""
 
 import inspect
 import os
+import secrets
+import tempfile
 from collections.abc import Callable
-from functools import wraps
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache, wraps
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark import SparkFiles
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 
+import custext_sql
 from custext_sql import CusTextError, Policy, Sanitizer
 from custext_sql.errors import KeyFileError, SettingError
-from custext_sql.spark.shipping import open_shipped, ship
+from custext_sql.store.key_files import read_key_file
+
+_OPEN = 4  # sanitizers that a worker keeps open
+_VERSION = str(getattr(custext_sql, "__version__", "of unknown version"))
 
 
 def register(
@@ -65,6 +74,7 @@ def make_arrow_function(function: Callable[..., pa.Array], result: str) -> Any:
 def quote_no_data(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
     """Return the function with errors that quote no data, because Spark writes them to the logs of its executors."""
     parameters = inspect.signature(function)
+    expected = f"{function.__name__}({', '.join(parameters.parameters)})"
 
     @wraps(function)
     def guarded(*columns: pa.Array, **named: pa.Array) -> pa.Array:
@@ -72,7 +82,6 @@ def quote_no_data(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
             parameters.bind(*columns, **named)
         except TypeError:
             found = len(columns) + len(named)
-            expected = f"{function.__name__}({', '.join(parameters.parameters)})"
             raise SettingError(f"the function is {expected}; found {found} arguments") from None
         try:
             return function(*columns, **named)
@@ -82,3 +91,63 @@ def quote_no_data(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
             raise CusTextError(f"{function.__name__} failed ({type(error).__name__})") from None
 
     return guarded
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """What a task needs to find a sanitizer. It becomes part of plans, so it holds nothing secret.
+
+    file: among the files of the session. version: of custext-sql, so that all workers replace words alike. key_file:
+    where every worker finds the key, if there is one. key_name: the name of that key, as in the ledger.
+    """
+
+    file: str
+    sha256: str
+    version: str
+    key_file: str | None = None
+    key_name: str | None = None
+
+    def without_key(self) -> "Shipped":
+        """Return the same sanitizer with fresh draws."""
+        return replace(self, key_file=None, key_name=None)
+
+
+def ship(spark: Any, sanitizer: Sanitizer) -> Shipped:
+    """Send a sanitizer, without its key, to all workers of a session; SettingError if this is not a Spark session."""
+    if not hasattr(spark, "addArtifact") or not hasattr(spark, "udf"):
+        raise SettingError(f"expected a Spark session of PySpark 4.1 or later; found {type(spark).__name__}")
+    folder = Path(_keep_folder().name)
+    unnamed = folder / secrets.token_hex(8)
+    sha256 = sanitizer.save(unnamed)
+    file = f"custext-{sha256}"  # a session's files cannot be replaced, so each content gets its own name
+    unnamed.replace(folder / file)
+    sent: set[str] = vars(spark).setdefault("_custext_files", set())
+    if file not in sent:
+        spark.addArtifact(str(folder / file), file=True)
+        sent.add(file)
+    key = sanitizer.key
+    shipped = Shipped(file, sha256, _VERSION)
+    return shipped if key is None else replace(shipped, key_file=str(key.path), key_name=key.key.name)
+
+
+@lru_cache(_OPEN)
+def open_shipped(shipped: Shipped) -> Sanitizer:
+    """Return the sanitizer, in a worker, with its key if it has one; each worker reads and checks the files once."""
+    if shipped.version != _VERSION:
+        raise SettingError(
+            f"this worker has custext-sql {_VERSION}, but the driver has {shipped.version}; install the same one"
+        )
+    if shipped.key_file is None:
+        return Sanitizer.open(SparkFiles.get(shipped.file), sha256=shipped.sha256)
+    key = read_key_file(shipped.key_file)
+    if key.key.name != shipped.key_name:
+        raise KeyFileError(
+            f"{shipped.key_file} has another key on this worker; expected key {shipped.key_name}, that of the driver"
+        )
+    return open_shipped(shipped.without_key()).with_key(key)
+
+
+@cache
+def _keep_folder() -> "tempfile.TemporaryDirectory[str]":
+    """Return a folder that lasts as long as this process, because workers may fetch a file at any time."""
+    return tempfile.TemporaryDirectory(prefix="custext-", ignore_cleanup_errors=True)

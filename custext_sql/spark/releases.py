@@ -20,13 +20,18 @@ from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortTy
 import custext_sql
 from custext_sql import Receipt
 from custext_sql.errors import OutputError, PrivacyWarning, SettingError, SourceError
-from custext_sql.files.opening import OtherOptions, check_chosen, check_ids, check_record_column, open_release
+from custext_sql.files.opening import (
+    OtherOptions,
+    ReleaseReport,
+    check_chosen,
+    check_ids,
+    check_record_column,
+    open_release,
+)
 from custext_sql.files.parts import add_part, sanitize_part
-from custext_sql.files.release_report import ReleaseReport
-from custext_sql.parameters import suggest
+from custext_sql.parameters import check_type, suggest
 from custext_sql.spark.folders import DraftFolder
-from custext_sql.spark.functions import make_arrow_function
-from custext_sql.spark.shipping import Shipped, open_shipped, ship
+from custext_sql.spark.functions import Shipped, make_arrow_function, open_shipped, ship
 
 _COUNTED, _ROWS = "counted", "rows"  # folders: the rows with their counts, and the rows to publish
 _COMMIT = {"mapreduce.fileoutputcommitter.algorithm.version": "1"}  # version 2 can keep files of failed tasks
@@ -60,18 +65,15 @@ def sanitize(
 
     The frame must belong to a classic session, because a Spark Connect client cannot rename a folder of the cluster.
     """
-    if not isinstance(frame, DataFrame):
-        raise SettingError(f"expected a Spark frame; found {type(frame).__name__}")
-    target = os.fspath(output) if isinstance(output, str | os.PathLike) else None
-    if not target or not isinstance(target, str):
+    check_type(frame, DataFrame, "expected a Spark frame")
+    if not isinstance(output, str | os.PathLike) or not os.fspath(output):
         raise SettingError(f"output must be the path of a folder; found {type(output).__name__}")
     spark = frame.sparkSession
     if not hasattr(spark, "sparkContext") or not hasattr(spark, "_jvm"):
         raise SettingError("sanitize needs a classic Spark session; found a Spark Connect session")
     if frame.isStreaming:
         raise SettingError("sanitize needs a batch frame; found a streaming one")
-    if not isinstance(columns, Iterable):
-        raise SettingError(f"columns must be a name or a list of names; found {type(columns).__name__}")
+    check_type(columns, Iterable, "columns must be a name or a list of names")
     names = [columns] if isinstance(columns, str) else columns
     chosen = [_find_column(frame, name, "strings", StringType) for name in names]
     record = options.get("record_column")
@@ -89,7 +91,7 @@ def sanitize(
     release.copied = tuple(name for name in frame.columns if name not in chosen)
     release.check()
     shipped = ship(spark, release.sanitizer)
-    with _own_errors(), DraftFolder(spark, target, force=force) as draft, _own_jobs(spark):
+    with _own_errors(), DraftFolder(spark, os.fspath(output), force=force) as draft, _own_jobs(spark):
         if draft.is_replaced(frame.inputFiles()):
             raise OutputError(f"{output} is read by the frame; give the output another name")
         for left in draft.left:
@@ -101,7 +103,8 @@ def sanitize(
         committed = spark.read.parquet(draft.path(_COUNTED))
         if record is not None:
             # sanitized IDs are no IDs; those of the frame are not written anywhere, not even for a moment
-            check_ids(release.name, record, 0, _count_repeated(frame if record in chosen else committed, record))
+            ids = (frame if record in chosen else committed).groupBy(_column(record).cast("string")).count()
+            check_ids(release.name, record, 0, ids.where("count > 1").count())
         parts = committed.select(counts).where(sf.col(counts).isNotNull()).toLocalIterator()
         counted = sum(add_part(release, bytes(row[0])) for row in parts)
         committed.drop(counts).write.options(**_COMMIT).parquet(draft.path(_ROWS))
@@ -147,18 +150,12 @@ def _sanitize_rows(
     return whole.select(*rows, sf.col(f"{made}.counts").alias(counts))
 
 
-def _count_repeated(frame: DataFrame, record: str) -> int:
-    """Return how many IDs occur more than once."""
-    return frame.groupBy(_column(record).cast("string")).count().where("count > 1").count()
-
-
 def _find_column(frame: DataFrame, name: str, expected: str, *kinds: type[DataType]) -> str:
     """Return the name of a column as the frame spells it.
 
     SourceError if it is missing or has the wrong type, or if columns have the same name and so cannot be told apart.
     """
-    if not isinstance(name, str):
-        raise SettingError(f"columns must be names of columns; found {type(name).__name__}")
+    check_type(name, str, "columns must be names of columns")
     is_exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
     same = Counter(column if is_exact else column.lower() for column in frame.columns)
     [(repeated, count)] = same.most_common(1) or [("", 0)]

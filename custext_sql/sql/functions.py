@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -16,20 +17,17 @@ import duckdb
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from custext_sql.errors import DatabaseError, KeyFileError, SettingError
+from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, SettingError
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.places import LedgerPlace
-from custext_sql.ledger.release import Release
-from custext_sql.ledger.running import check_running
+from custext_sql.ledger.release import Release, check_running
 from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sql.query_errors import remembering
+from custext_sql.sql.query_errors import own_messages
 from custext_sql.store.database import Database, attach, locate
-from custext_sql.store.duckdb_files import note_attached
+from custext_sql.store.duckdb_files import NO_ASYNC_WRITES, note_attached
 from custext_sql.store.outputs import process_folder
-from custext_sql.store.shared_instances import NO_ASYNC_WRITES
 
-NAMES = ("custext_sanitize", "custext_sanitize_keyed", "custext_epsilon")
 _FINDER = "custext_registration"  # a function that returns the number of its instance
 
 
@@ -88,7 +86,15 @@ def create_function(
     result: str,
 ) -> Callable[..., pa.Array]:
     """Create a function over Arrow columns, and return what to keep alive while it may be called."""
-    kept = remembering(function)
+
+    @wraps(function)
+    def kept(*columns: Any) -> Any:
+        try:
+            return function(*columns)
+        except CusTextError as error:
+            own_messages.append(str(error))  # to recognize it when DuckDB passes it on as text
+            raise
+
     connection.create_function(
         name,
         kept,
@@ -143,7 +149,9 @@ def connect(
 
     Raise a CusTextError if the database, the mapping, the key or a setting cannot be used.
     """
-    sanitizer = _load(database, mapping, policy, calibration, key_file, ledger)
+    sanitizer = Sanitizer.load(
+        database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file, ledger=ledger
+    )
     connection = duckdb.connect(config={**NO_ASYNC_WRITES, "temp_directory": process_folder(), **(config or {})})
     try:
         release = _open_release(sanitizer, dataset)
@@ -187,21 +195,10 @@ def register(
         )
     with connection.cursor() as own:
         note_attached(own, connection, locate(database))
-    sanitizer = _load(database, mapping, policy, calibration, key_file, ledger)
-    register_sanitizer(connection, sanitizer, _open_release(sanitizer, dataset))
-
-
-def _load(
-    database: Database,
-    mapping: str | None,
-    policy: str | Policy | None,
-    calibration: str | None,
-    key_file: str | os.PathLike[str] | None,
-    ledger: LedgerPlace,
-) -> Sanitizer:
-    return Sanitizer.load(
+    sanitizer = Sanitizer.load(
         database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file, ledger=ledger
     )
+    register_sanitizer(connection, sanitizer, _open_release(sanitizer, dataset))
 
 
 def _open_release(sanitizer: Sanitizer, dataset: str | Dataset | None) -> Release[Sanitizer] | None:
@@ -218,39 +215,28 @@ def register_sanitizer(
 ) -> None:
     """Make the functions draw with this sanitizer, for this release if any; only the keyed one uses its key."""
     with _lock, connection.cursor() as own:  # not in the caller's transaction: a rollback could undo half of it
-        fresh = _share(sanitizer.with_fresh_draws())
+        fresh = sanitizer.with_fresh_draws()
+        fresh = _sanitizers.setdefault(fresh.identity, fresh)
         served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key), release)
-        refuse_macros(own)
-        holder = _find_holder(own)
-        if holder is not None:
-            holder.served = served
-            return
-        holder = _Holder(served)
-        _holders[holder.number] = holder
-        holder.create_functions(own)
+        _refuse_macros(own)
+        try:
+            [(number,)] = own.execute(f"SELECT {_FINDER}()").fetchall()
+        except duckdb.CatalogException:
+            holder = _Holder(served)
+            _holders[holder.number] = holder
+            holder.create_functions(own)
+        else:
+            _holders[number].served = served
 
 
-def refuse_macros(connection: duckdb.DuckDBPyConnection) -> None:
+def _refuse_macros(connection: duckdb.DuckDBPyConnection) -> None:
     """Raise a DatabaseError for a macro that would be called instead of one of our functions."""
-    names = ", ".join(f"'{name}'" for name in (*NAMES, _FINDER))
     found = connection.execute(
-        "SELECT database_name, function_name FROM duckdb_functions() "
-        f"WHERE function_type IN ('macro', 'table_macro') AND lower(function_name) IN ({names})"
+        "SELECT database_name, function_name FROM duckdb_functions() WHERE function_type IN ('macro', 'table_macro') "
+        f"AND lower(function_name) IN ('custext_sanitize', 'custext_sanitize_keyed', 'custext_epsilon', '{_FINDER}')"
     ).fetchall()
     if found:
         raise DatabaseError(
             f"macro {found[0][1]} in database {found[0][0]} would be called instead of the function of that name; "
             "drop or rename the macro"
         )
-
-
-def _share(sanitizer: Sanitizer) -> Sanitizer:
-    return _sanitizers.setdefault(sanitizer.identity, sanitizer)
-
-
-def _find_holder(connection: duckdb.DuckDBPyConnection) -> _Holder | None:
-    try:
-        [(number,)] = connection.execute(f"SELECT {_FINDER}()").fetchall()
-    except duckdb.CatalogException:
-        return None
-    return _holders[number]

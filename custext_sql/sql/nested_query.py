@@ -30,10 +30,11 @@ from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time, fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.sql.query_words import find_calls, find_words, strip_ending
 from custext_sql.store.database import attach, locate
-from custext_sql.store.duckdb_files import attach_file
+from custext_sql.store.duckdb_files import SETTINGS, attach_file, refuse_second
 from custext_sql.store.outputs import scratch_folder
 from custext_sql.store.quoting import quote_name, quote_text
-from custext_sql.store.shared_instances import SETTINGS, refuse_second
+
+DRAFT = "custext_draft.main.result"  # a table in a new DuckDB file, beside the data
 
 _CONFIG: dict[str, Any] = {
     **SETTINGS,
@@ -118,49 +119,30 @@ class NestedQuery:
         except RecursionError:
             raise QueryError("a value is nested too deeply for JSON; cast it to VARCHAR") from None
 
-    def copy_to(
+    def write(
         self,
         connection: duckdb.DuckDBPyConnection,
         path: Path,
-        format: str,
+        format: str | None,
         progress: Callable[[float], None] | None = None,
     ) -> int:
-        """Write the result of the query to a file, and return the number of rows."""
-        end = f"TO {quote_text(str(path))} ({choose_copy_options(format)})"
-        return self._write(connection, lambda query: f"COPY ({query}) {end}", path, progress)
+        """Write the result of the query to a file, or without a format to the draft; return the number of rows.
 
-    def create_table(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        table: str,
-        path: Path,
-        progress: Callable[[float], None] | None = None,
-    ) -> int:
-        """Create a table with the result of the query, in the DuckDB file `path`, and return the number of rows."""
-        return self._write(connection, lambda query: f"CREATE TABLE {table} AS {query}", path, progress)
-
-    def _write(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        statement: Callable[[str], str],
-        path: Path,
-        progress: Callable[[float], None] | None,
-    ) -> int:
+        ENUMs become texts: their type lists all values, even those of rows that are left out.
+        """
         with safe_errors(self.text):
             self.check(connection)
-            query = self._without_enums(connection)
-            [(rows,)] = fetch(connection, statement(query), writes=path, progress=progress)
+            texts = [
+                f"CAST({quote_name(name)} AS {_ENUM.sub('VARCHAR', kind)}) AS {quote_name(name)}"
+                for name, kind, *_ in connection.execute(f"DESCRIBE {self.nested}").fetchall()
+                if _ENUM.search(kind)
+            ]
+            query = f"SELECT * REPLACE ({', '.join(texts)}) FROM ({self.nested})" if texts else self.nested
+            statement = f"CREATE TABLE {DRAFT} AS {query}"
+            if format is not None:
+                statement = f"COPY ({query}) TO {quote_text(str(path))} ({choose_copy_options(format)})"
+            [(rows,)] = fetch(connection, statement, writes=path, progress=progress)
         return int(rows)
-
-    def _without_enums(self, connection: duckdb.DuckDBPyConnection) -> str:
-        """Return the query with texts for ENUMs, whose type lists all values, even those of rows that are left out."""
-        described = connection.execute(f"DESCRIBE {self.nested}").fetchall()
-        texts = [
-            f"CAST({quote_name(name)} AS {_ENUM.sub('VARCHAR', kind)}) AS {quote_name(name)}"
-            for name, kind, *_ in described
-            if _ENUM.search(kind)
-        ]
-        return f"SELECT * REPLACE ({', '.join(texts)}) FROM ({self.nested})" if texts else self.nested
 
     def check(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Raise a QueryError if DuckDB refuses the query, or if it uses a function that runs SQL of its own."""

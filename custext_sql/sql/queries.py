@@ -58,10 +58,7 @@ def fetch(
     calls, it could be lost. If DuckDB ignores an interrupt, that thread is left behind.
     """
     outcome: list[Any] = []
-    begun, done = (
-        threading.Event(),
-        threading.Event(),
-    )  # an interrupted `start` or `join` does not know the state of its thread
+    begun, done = threading.Event(), threading.Event()  # an interrupted `start` or `join` does not know its thread
 
     def work() -> None:
         begun.set()

@@ -12,7 +12,7 @@ from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.verifier import verify_weights
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.sanitizer.policy import Policy
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from custext_sql.store.database import Database, reading
 from custext_sql.store.mappings import find_mapping, read_mapping
 from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords

@@ -181,7 +181,7 @@ def _find_groups(
 ) -> Partition:
     """Return the shipped groups of the shipped vectors; if the list of stopwords is another one, group the words."""
     packed = files("custext_sql.starter").joinpath(GROUPS).read_bytes()
-    shipped = unpack_groups(packed, classes, digest, recipe.k)
+    shipped = unpack_groups(packed, classes, digest)
     return shipped or group_words(vectors, similarity, recipe, classes, progress, ranks=ranks)
 
 

@@ -11,10 +11,9 @@ import duckdb
 
 from custext_sql.errors import DamagedFileError, DatabaseError, ForeignFileError, OutputError, tell_system_error
 from custext_sql.store import schema
-from custext_sql.store.duckdb_files import find_reason, is_damaged, open_file, private_log
+from custext_sql.store.duckdb_files import NO_ASYNC_WRITES, find_reason, is_damaged, open_file, private_log
 from custext_sql.store.outputs import atomic_output, make_private_folders
 from custext_sql.store.quoting import quote_path
-from custext_sql.store.shared_instances import NO_ASYNC_WRITES
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

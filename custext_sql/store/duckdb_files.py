@@ -5,8 +5,11 @@ those of descriptors still in use, and another process may write to the open fil
 file that this process has open is never opened a second time. It is read through the connection that has it, if that is
 known, or through DuckDB's own cache of instances. Nothing here looks into a file except through DuckDB.
 
-A file may be replaced by another (see rewriting.py) after DuckDB has opened it and before DuckDB locks it. What
-is written to such a file would be lost, so every file is checked once it is locked.
+DuckDB 2.0 reads the headers of a file before it locks the file, unless it is told that the file is one of its own (by
+`duckdb:PATH`, or `TYPE duckdb` in ATTACH). If another process writes or replaces the file in between, these headers are
+of an earlier state: the file then seems to be damaged, and what the other process wrote is lost. So nothing is opened
+without that. Even so, a file may be replaced (see rewriting.py) after DuckDB has opened it and before DuckDB locks it.
+What is written to such a file would be lost, so every file is checked once it is locked.
 """
 
 import os
@@ -23,41 +26,38 @@ from weakref import ref
 import duckdb
 
 from custext_sql.errors import DamagedFileError, DatabaseError, ForeignFileError, tell_failure
-from custext_sql.store.descriptors import (
-    FileID,
-    find_open_name,
-    identify,
-    is_open_here,
-    list_open_files,
-    was_replaced,
-)
 from custext_sql.store.quoting import quote_name, quote_path
-from custext_sql.store.shared_instances import (
-    READ,
-    WRITE,
-    refuse_second,
-    share_instance,
-)
+
+# DuckDB 2.0 writes files in extra threads. If a write fails or is interrupted, they may wait for each other forever (in
+# AsyncWriteQueue::AbortWrites): seen in 7 of 60 runs on a full disk. Without them, a failed write is simply an error.
+NO_ASYNC_WRITES: dict[str, Any] = {"async_threads": 0}
+SETTINGS: dict[str, Any] = {**NO_ASYNC_WRITES, "autoinstall_known_extensions": False}  # do not download extensions
+_READ: dict[str, Any] = {**SETTINGS, "access_mode": "READ_ONLY"}
+_WRITE: dict[str, Any] = {**SETTINGS, "memory_limit": "256MB"}  # otherwise DuckDB keeps a large transaction in memory
+_PREFIX = "duckdb:"  # names the format, so that DuckDB does not look into a file before it locks it
+_ATTACHED_AS = re.compile(r'already attached by database "(.*)"')
 
 PATIENCE = 5.0  # seconds to wait while another process has a file open
 
 _TICK = 0.1  # seconds between attempts
 _LOCKED = "IO Error: Could not set lock on file "
-_FOREIGN = re.compile(r"IO Error: (?:Extension |The file .* is not a valid DuckDB database file!$)", re.DOTALL)
+_FOREIGN = re.compile(r"IO Error: The file .* is not a valid DuckDB database file!$", re.DOTALL)
 _NEWER = re.compile(
     r"IO Error: Trying to read a database file with .* created with a newer version of DuckDB", re.DOTALL
 )
-CUT_OFF = (  # how messages about files begin that are incomplete
-    "IO Error: Could not read enough bytes from file ",
-    "IO Error: Failure while replaying WAL file ",
-    "INTERNAL Error: Failure while replaying WAL file ",
+_DAMAGED = re.compile(  # how messages about damaged or incomplete files, and their logs, begin
+    "(?:(?:Data Corruption|IO|INTERNAL) Error: )?"
+    "(?:Corrupt|Data corruption|Could not read enough bytes from file |Failure while replaying WAL file )"
 )
 
+_FOLDERS = (Path("/proc/self/fd"), Path("/dev/fd"))  # where the system lists the descriptors of this process
+
+_FileID = tuple[int, int]  # device and inode
 _Result = TypeVar("_Result")
 
 _opening = threading.RLock()  # held from the check whether a file is open until it is opened
 _holders: list["_Holder"] = []
-_inherited: frozenset[FileID] = frozenset()  # in a fork: files that the parent had open
+_inherited: frozenset[_FileID] = frozenset()  # in a fork: files that the parent had open
 
 
 class _AgainError(Exception):
@@ -71,7 +71,7 @@ class _AgainError(Exception):
 class _Holder:
     """A connection whose instance has a file open, under a name. is_main: as its main database, not attached."""
 
-    file: FileID
+    file: _FileID
     connection: "ref[duckdb.DuckDBPyConnection]"
     name: str
     is_main: bool = False
@@ -87,12 +87,12 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     def attempt() -> duckdb.DuckDBPyConnection:
         with _opening:
             if not is_open_here(path):
-                connection = connect_file(path, READ if read_only else WRITE)
-                if was_replaced(path):
+                connection = connect_file(path, _READ if read_only else _WRITE)
+                if _was_replaced(path):
                     connection.close()
                     raise _AgainError
                 return connection
-            if not read_only and identify(path) in _inherited:
+            if not read_only and _identify(path) in _inherited:
                 raise DatabaseError(f"cannot write {path}: this process was forked from one that has it open")
             holder, is_main = _find_holder(path)
             if holder is not None and read_only:
@@ -100,7 +100,7 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
             if holder is not None:
                 holder.close()
             if holder is None or is_main:
-                shared = share_instance(_find_shared_name(path))
+                shared = _share_instance(_find_shared_name(path))
                 if read_only or not _is_read_only(shared):
                     return shared
                 shared.close()
@@ -113,23 +113,8 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
 
 
 def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Connect to a DuckDB file that this process does not have open; ForeignFileError for files of other formats.
-
-    DuckDB itself would open a CSV, JSON or Parquet file as a view in a database in memory.
-    """
-    try:
-        connection = duckdb.connect(path, config=config)
-    except duckdb.CatalogException as error:
-        if "in-memory database in read-only mode" not in str(error):
-            raise
-        raise ForeignFileError(f"{path} is not a DuckDB file") from None
-    opened = connection.execute(
-        "SELECT path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid"
-    ).fetchall()
-    if not opened[0][0]:
-        connection.close()
-        raise ForeignFileError(f"{path} is not a DuckDB file")
-    return connection
+    """Connect to a file that this process does not have open; DuckDB raises an IO error if it is of another format."""
+    return duckdb.connect(f"{_PREFIX}{path}", config=config)
 
 
 def _is_read_only(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -145,7 +130,7 @@ def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) ->
             if is_open_here(path):
                 return False
             _attach(connection, path, name, "READ_ONLY")
-            _holders.append(_Holder(identify(path), ref(connection), name))
+            _holders.append(_Holder(_identify(path), ref(connection), name))
             return True
 
     return when_free(path, attempt)
@@ -180,7 +165,7 @@ def hold_still(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str, mode: str) -> None:
     connection.execute(f"ATTACH {quote_path(path)} AS {quote_name(name)} (TYPE duckdb, {mode})")
-    if was_replaced(path):
+    if _was_replaced(path):
         connection.execute(f"DETACH {quote_name(name)}")
         raise _AgainError
 
@@ -218,7 +203,7 @@ def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPy
         with suppress(OSError):
             if attached and Path(attached).samefile(path):
                 with _opening:
-                    _holders.append(_Holder(identify(path), ref(connection), str(name), is_main=place == 0))
+                    _holders.append(_Holder(_identify(path), ref(connection), str(name), is_main=place == 0))
                 return
 
 
@@ -255,20 +240,18 @@ def find_reason(error: Exception) -> str:
         return "the file is damaged; restore a backup of it"
     if _NEWER.match(str(error)):
         return "a newer version of DuckDB wrote it; run: pip install --upgrade duckdb"
-    return tell_failure(str(error)) or f"DuckDB's {type(error).__name__.removesuffix('Exception')} error"
+    kind = type(error).__name__.removesuffix("Exception")
+    return tell_failure(str(error)) or ("an error of DuckDB" if kind == "Error" else f"DuckDB's {kind} error")
 
 
 def is_damaged(error: Exception) -> bool:
-    """Return whether DuckDB reports that a file, or its write-ahead log, is damaged or incomplete.
-
-    DuckDB's error type for wrong checksums has no class of its own in Python: only the base class stands for it.
-    """
-    return type(error) is duckdb.Error or str(error).startswith(CUT_OFF)
+    """Return whether DuckDB says that a file, or its write-ahead log, is damaged or incomplete."""
+    return _DAMAGED.match(str(error)) is not None
 
 
 def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
     """Return a cursor of a known connection to the file, or None, and whether the file is its main database."""
-    wanted = identify(path)
+    wanted = _identify(path)
     for holder in tuple(_holders):
         connection = holder.connection()
         try:
@@ -285,16 +268,120 @@ def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
 
 def _find_shared_name(path: Path) -> Path:
     """Return the path under which this process has a file open, since DuckDB treats two links as two files."""
-    name = find_open_name(path)
+    name = _find_open_name(path)
     if name is None and path.stat().st_nlink > 1:
         raise refuse_second(path)
     return name or path
 
 
+def _share_instance(path: Path) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the instance of the file in this process, whatever its settings."""
+    usual = {given.name.partition(".")[0] for given in (path, path.resolve())}
+    for name in (f"{_PREFIX}{path}", path):  # the second for a user's own connection
+        for read_only, config in ((False, {}), (False, _WRITE), (False, _READ), (True, {})):
+            try:
+                return duckdb.connect(name, read_only=read_only, config=config)
+            except duckdb.ConnectionException as error:
+                if "different configuration" not in str(error):
+                    raise
+            except duckdb.Error as error:
+                attached = _ATTACHED_AS.search(str(error))
+                if attached is None:
+                    raise
+                if name == path:
+                    _lock_again(path)
+                    raise
+                if attached[1].removesuffix("_db") not in usual:
+                    raise refuse_second(path) from None  # an instance has the name of its file: this is another's
+                break
+    raise refuse_second(path)
+
+
+def _lock_again(path: Path) -> None:
+    """Lock a file again: DuckDB lost its lock when it opened and closed the attached file to find out its type."""
+    import fcntl
+
+    for descriptor in _list_descriptors(path):
+        writes = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+        try:
+            fcntl.lockf(descriptor, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except OSError:
+            raise DatabaseError(
+                f"{path}: another process opened it while this process had it attached, and either may now corrupt it; "
+                "close it in this process now"
+            ) from None
+
+
+def refuse_second(path: Path) -> DatabaseError:
+    """Return the error for a file that this process already has open in a connection that cannot be shared."""
+    return DatabaseError(
+        f"cannot open {path}: this process already has it open in another connection; close that connection first, or "
+        "use it: custext_sql.register(connection)"
+    )
+
+
+def _identify(path: Path) -> _FileID:
+    """Return what identifies a file, whatever its name; OSError if it does not exist."""
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def is_open_here(path: Path) -> bool:
+    """Return whether this process has the file open."""
+    return bool(_list_descriptors(path))
+
+
+def _was_replaced(path: Path) -> bool:
+    """Return whether the file that this process has just opened is no longer at its path.
+
+    False on systems that do not list descriptors; they do not let a file be replaced while it is open.
+    """
+    return _find_folder() is not None and not is_open_here(path)
+
+
+def _list_descriptors(path: Path) -> list[int]:
+    """Return the descriptors of a file in this process."""
+    with suppress(OSError):  # the file does not exist
+        wanted = _identify(path)
+        return [descriptor for descriptor, found in _identify_all().items() if found == wanted]
+    return []
+
+
+def _list_open_files() -> frozenset[_FileID]:
+    """Return every file that this process has open."""
+    return frozenset(_identify_all().values())
+
+
+def _find_open_name(path: Path) -> Path | None:
+    """Return the path under which this process has a file open, or None if the system does not tell."""
+    for descriptor in _list_descriptors(path):
+        with suppress(OSError):
+            name = (_FOLDERS[0] / str(descriptor)).readlink()
+            if name.samefile(path):
+                return name
+    return None
+
+
+def _identify_all() -> dict[int, _FileID]:
+    """Return the file of each descriptor; none on systems where closing one releases no lock of another."""
+    folder = _find_folder()
+    names = [] if folder is None else [entry.name for entry in folder.iterdir()]
+    found = {}
+    for descriptor in map(int, filter(str.isdecimal, names)):
+        with suppress(OSError):
+            status = os.fstat(descriptor)
+            found[descriptor] = (status.st_dev, status.st_ino)
+    return found
+
+
+def _find_folder() -> Path | None:
+    return next((folder for folder in _FOLDERS if folder.is_dir()), None)
+
+
 def _note_inherited() -> None:
     """Remember, in a fork, which files the parent had open: what the fork wrote to them would be lost."""
     global _inherited, _opening
-    _inherited = list_open_files()
+    _inherited = _list_open_files()
     _opening = threading.RLock()  # a thread that the fork does not have may hold that of the parent
 
 

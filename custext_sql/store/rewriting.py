@@ -21,10 +21,9 @@ from custext_sql.store.database_files import (
     reading_file,
     tell_reason,
 )
-from custext_sql.store.duckdb_files import hold_still
+from custext_sql.store.duckdb_files import NO_ASYNC_WRITES, hold_still
 from custext_sql.store.outputs import AtomicOutput, atomic_output
 from custext_sql.store.quoting import quote_name, quote_path, quote_text
-from custext_sql.store.shared_instances import NO_ASYNC_WRITES
 
 _MEMORY = "512MB"  # otherwise DuckDB keeps a large database in memory
 _MUCH, _MUCH_SHARE = 16_000_000, 0.2  # bytes, and share of a file, that are worth a hint if they are free

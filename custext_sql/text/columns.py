@@ -43,11 +43,14 @@ class TextColumn:
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray) -> "TextColumn":
-        """Return a column from an array of any text type of Arrow.
-
-        Raise SettingError if the array does not contain text or is not valid.
-        """
-        _check_arrow(array)  # also needed for data from DuckDB, which does not validate Arrow tables
+        """Return a column from an array of any text type of Arrow; SettingError if it has other values."""
+        kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
+        if not any(is_kind(_type_of_values(array)) for is_kind in kinds):
+            raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(array.type)}")
+        try:
+            array.validate(full=True)  # also data from DuckDB, which does not validate Arrow tables
+        except pa.ArrowException:
+            raise SettingError("texts must be valid Arrow data in UTF-8; found an invalid column") from None
         if isinstance(array, pa.ChunkedArray):  # several chunks may exceed 2 GB together
             chunks = array.chunks or [pa.nulls(0, pa.large_string())]
             array = chunks[0] if len(chunks) == 1 else pa.concat_arrays([_to_large_string(chunk) for chunk in chunks])
@@ -70,16 +73,6 @@ class TextColumn:
         validity = None if self.missing is None else pa.py_buffer(np.packbits(~self.missing, bitorder="little"))
         offsets, text = pa.py_buffer(self.offsets), pa.py_buffer(self.text)
         return pa.LargeStringArray.from_buffers(len(self), offsets, text, validity)
-
-
-def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
-    if not any(is_kind(_type_of_values(texts)) for is_kind in kinds):
-        raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(texts.type)}")
-    try:
-        texts.validate(full=True)
-    except pa.ArrowException:
-        raise SettingError("texts must be valid Arrow data in UTF-8; found an invalid column") from None
 
 
 def _type_of_values(texts: pa.Array | pa.ChunkedArray) -> pa.DataType:
@@ -108,17 +101,15 @@ def join_rows(*columns: tuple[Bytes, Places]) -> list[bytes]:
 
 def join_blocks(blocks: Sequence[tuple[Bytes, Places]], missing: Flags | None) -> TextColumn:
     """Return the column whose texts and offsets come in blocks. missing: which of all its texts are missing."""
-    sizes = np.cumsum([0, *(len(text) for text, _ in blocks)])
-    texts = [np.zeros(0, dtype=np.uint8), *(text for text, _ in blocks)]
-    offsets = [
-        np.zeros(1, dtype=np.int64),
-        *(places[1:] + size for (_, places), size in zip(blocks, sizes, strict=False)),
-    ]
+    texts, offsets = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)]
+    for text, places in blocks:
+        texts.append(text)
+        offsets.append(places[1:] + offsets[-1][-1])
     return TextColumn(np.concatenate(texts), np.concatenate(offsets), missing)
 
 
 def split_column(column: TextColumn) -> Iterator[tuple[slice, TextColumn]]:
-    """Yield the rows of a column in blocks, each with its slice."""
+    """Return the blocks of a column, each with the slice of its rows."""
     return ((rows, column[rows]) for rows in slice_texts(column.offsets))
 
 
@@ -126,20 +117,19 @@ def slice_texts(offsets: Places) -> Iterator[slice]:
     """Yield slices of consecutive texts, each of about one block."""
     start = 0
     while start < len(offsets) - 1:
-        end = int(np.searchsorted(offsets, offsets[start] + _BLOCK, side="right")) - 1
-        texts = slice(start, max(start + 1, end))
-        yield texts
-        start = texts.stop
+        end = max(start + 1, int(np.searchsorted(offsets, offsets[start] + _BLOCK, side="right")) - 1)
+        yield slice(start, end)
+        start = end
 
 
 def open_column(texts: Any) -> tuple[TextColumn, Callable[[TextColumn], Any]]:
     """Return the texts of a list or column, and a function that turns new texts into the same type.
 
-    Raise SettingError if `texts` is not a list or column of strings or missing values.
+    Raise SettingError if it does not have strings or missing values.
     """
     kind = f"{type(texts).__module__.partition('.')[0]}.{type(texts).__name__}"
     if kind == "polars.Series":
-        return TextColumn.from_arrow(texts.to_arrow()), lambda column: _like_polars(texts, column)
+        return TextColumn.from_arrow(texts.to_arrow()), lambda column: type(texts)(texts.name, column.to_arrow())
     if kind in ("pandas.Series", "pandas.Index"):
         return _from_python(texts), lambda column: _like_pandas(texts, column)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
@@ -164,8 +154,7 @@ def _from_python(texts: Any) -> TextColumn:
             return TextColumn(*join_texts(texts))  # the conversion below would load pandas, if that is installed
         return TextColumn.from_arrow(pa.array(texts, pa.large_string(), from_pandas=True))
     except UnicodeEncodeError:
-        wrong = (place for place, text in enumerate(texts) if isinstance(text, str) and _SURROGATE.search(text))
-        place = next(wrong)
+        place = next(at for at, text in enumerate(texts) if isinstance(text, str) and _SURROGATE.search(text))
         problem = "valid Unicode; found a lone surrogate"
     except (pa.ArrowException, TypeError, UnicodeDecodeError):
         others = ((place, text) for place, text in enumerate(texts) if text is not None and not isinstance(text, str))
@@ -202,16 +191,6 @@ def _like_numpy(texts: npt.NDArray[Any], column: TextColumn) -> npt.NDArray[Any]
 
 
 def _like_pandas(texts: Any, column: TextColumn) -> Any:
-    import pandas as pd
-
-    result = column.to_arrow().to_pylist()
-    dtype = object if isinstance(texts.dtype, pd.CategoricalDtype) else texts.dtype
-    if isinstance(texts, pd.Index):
-        return pd.Index(result, name=texts.name, dtype=dtype)
-    return pd.Series(result, index=texts.index, name=texts.name, dtype=dtype)
-
-
-def _like_polars(texts: Any, column: TextColumn) -> Any:
-    import polars as pl
-
-    return pl.Series(texts.name, column.to_arrow(), dtype=pl.String)
+    dtype = object if str(texts.dtype) == "category" else texts.dtype
+    index = {"index": texts.index} if hasattr(texts, "index") else {}  # an Index has none itself
+    return type(texts)(column.to_arrow().to_pylist(), name=texts.name, dtype=dtype, **index)

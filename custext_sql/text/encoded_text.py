@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +54,11 @@ class EncodedText:
     @cached_property
     def wide(self) -> WideCharacters | None:
         """The non-ASCII characters; None if there are none."""
-        return _decode_wide(self.content) if self.content.max(initial=0) >= 0x80 else None
+        if self.content.max(initial=0) < 0x80:
+            return None
+        leads, tail = (self.content >= 0xC0).nonzero()[0], self.content[self.content >= 0x80]
+        codes = np.frombuffer(tail.tobytes().decode().encode("utf-32-le"), dtype="<u4").astype(np.int64)
+        return WideCharacters(leads, 2 + (codes >= 0x800) + (codes >= 0x10000), codes)
 
     @cached_property
     def lowered(self) -> Bytes:
@@ -86,8 +91,7 @@ class EncodedText:
 def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[EncodedText, Places]:
     """Return the text without invisible and private-use characters, and the offsets moved accordingly.
 
-    A variation selector after a symbol stays, because it says how to show the symbol. texts: where each text begins and
-    ends; a symbol at the end of the previous text does not count.
+    A variation selector after a symbol of the same text stays: it says how to show the symbol. texts: their bounds.
     """
     wide = text.wide
     if wide is None or not (dropped := (wide.traits & INVISIBLE) != 0).any():
@@ -134,10 +138,7 @@ def overlapping_chunks(padded: Bytes) -> Hashes:
 
 
 def hash_spans(padded: Bytes, starts: Places, ends: Places) -> Hashes:
-    """Return a 64-bit hash of the bytes of each span; different spans almost never have the same.
-
-    padded: a text followed by PADDING bytes. Hashes are valid only within this process.
-    """
+    """Return a 64-bit hash of each span of a text with PADDING, valid only in this process."""
     lengths = ends - starts
     chunks = overlapping_chunks(padded)
     hashes = _scramble(chunks[starts] & FIRST_BYTES.take(np.minimum(lengths, 8)))
@@ -151,7 +152,7 @@ def hash_spans(padded: Bytes, starts: Places, ends: Places) -> Hashes:
 
 
 def _scramble(numbers: Hashes) -> Hashes:
-    """Return a pseudorandom number for each number, by SplitMix64."""
+    """Return SplitMix64 of each number."""
     mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -194,18 +195,8 @@ def spread_out(starts: Places, lengths: Places) -> Places:
     return np.cumsum(steps, out=steps)
 
 
-def _decode_wide(text: Bytes) -> WideCharacters:
-    leads, tail = (text >= 0xC0).nonzero()[0], text[text >= 0x80]
-    codes = np.frombuffer(tail.tobytes().decode().encode("utf-32-le"), dtype="<u4").astype(np.int64)
-    return WideCharacters(leads, 2 + (codes >= 0x800) + (codes >= 0x10000), codes)
-
-
-@dataclass(frozen=True, eq=False)
-class DistinctSpans:
-    """Distinct spans end to end.
-
-    offsets: where each begins and ends. numbers: for each given span, the number of its distinct span.
-    """
+class DistinctSpans(NamedTuple):
+    """Distinct spans end to end, where each begins and ends, and the number of the distinct span of each given one."""
 
     content: Bytes
     offsets: Places
@@ -220,8 +211,8 @@ def find_distinct(content: Bytes, starts: Places, ends: Places) -> DistinctSpans
     import pyarrow as pa  # slow to load, and spaCy loads this module into every pipeline
 
     lengths = ends - starts
-    bounds = pa.py_buffer(np.append(0, np.cumsum(lengths)))
-    buffers = [None, bounds, pa.py_buffer(content.take(spread_out(starts, lengths)))]
+    given = np.append(0, np.cumsum(lengths)), content.take(spread_out(starts, lengths))
+    buffers = [None, *map(pa.py_buffer, given)]
     encoded = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), buffers).dictionary_encode()
     _, bounds, different = encoded.dictionary.buffers()
     offsets = np.frombuffer(bounds, dtype=np.int64)[: len(encoded.dictionary) + 1]

@@ -1,9 +1,8 @@
 """Looks up words of a whole column at once, in exact hash tables over the bytes of folded words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,14 +25,13 @@ NOT_LISTED, DIGITS = -1, -2  # returned instead of a word's number
 
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 _LONGEST = 1024  # bytes; longer words are not normalized, since that takes time quadratic in the marks on a letter
-_NO_ALIASES: Mapping[str, int] = MappingProxyType({})
 _NOWHERE = np.zeros(0, dtype=np.int64)
 
 
 class HashTable:
     """A hash table from keys, of one or more nonzero integers each, to numbers.
 
-    It consists of two tables (cuckoo hashing): a key is at its slot in one or the other, so a lookup takes two probes.
+    It consists of two tables (cuckoo hashing): a key is at its slot on one side or the other.
     """
 
     def __init__(self, keys: Sequence[Hashes], numbers: Places) -> None:
@@ -76,13 +74,12 @@ class HashTable:
 def _place(first: Places, second: Places, size: int) -> Places | None:
     """Return for each key the side, 0 or 1, on which it has a slot to itself; None if no such choice is found.
 
-    size: slots per side. All keys are placed at once, at first on side 0. Of several keys for a slot, one takes it, and
-    the others, with the key that had it before, go to their slots on the other side.
+    size: slots per side.
     """
     owners = np.full(2 * size, -1, dtype=np.int64)
     sides = np.zeros(len(first), dtype=np.int64)
     moving = np.arange(len(first))
-    for _ in range(500):
+    for _ in range(500):  # of several keys for a slot, one takes it; the others, and its owner, go to the other side
         slots = np.where(sides[moving] == 0, first[moving], second[moving] + size)
         before = owners[slots]
         owners[slots] = moving
@@ -106,13 +103,11 @@ def _mix(keys: Sequence[Hashes]) -> Hashes:
 class Lexicon:
     """A fixed list of distinct folded words. Looks up spans of a text as `fold_word` folds them.
 
-    aliases: other spellings of some words, with the number of each word. No alias is itself a word of the list.
-
-    The key of a word of up to 8 bytes, by far the most common, is one integer; up to 24 bytes, three integers. Longer
-    words are rare and are compared one by one.
+    aliases: other spellings of some words, with their numbers; no alias is itself a word of the list. The key of a word
+    of up to 8 bytes is one integer; up to 24 bytes, three integers. Longer words are rare and compared one by one.
     """
 
-    def __init__(self, words: Sequence[str], aliases: Mapping[str, int] = _NO_ALIASES) -> None:
+    def __init__(self, words: Sequence[str], aliases: Mapping[str, int]) -> None:
         self._words, self._aliases = words, aliases
         numbers = np.append(np.arange(len(words)), np.array([*aliases.values()], dtype=np.int64))
         content, offsets = join_texts([*words, *aliases])
@@ -122,9 +117,6 @@ class Lexicon:
         self._short = HashTable([_short_keys(chunks, starts[short], lengths[short])], numbers[short])
         self._middle = HashTable(_long_keys(chunks, starts[middle], lengths[middle]), numbers[middle])
         self._long = chunks[starts[lengths > PADDING]]
-
-    def __len__(self) -> int:
-        return len(self._words) + len(self._aliases)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -145,10 +137,7 @@ class Lexicon:
         return numbers
 
     def find_normalized(self, text: EncodedText, starts: Places, ends: Places, numbers: WordNumbers) -> None:
-        """Look up the NFKC form of each span without a number, and write the result into `numbers`.
-
-        Spans that are digits in NFKC get DIGITS. Spans that are not a single word in NFKC are skipped.
-        """
+        """Write the number of the NFKC form of each span without a number into `numbers`, DIGITS if it is digits."""
         if text.wide is None:
             return
         some = _spans_with(text.wide.leads[(text.wide.traits & CHANGING) != 0], starts, ends)
@@ -188,19 +177,14 @@ class Lexicon:
 
 
 def find_aliases(words: Sequence[str]) -> dict[str, int]:
-    """Return the NFKC forms of words that NFKC changes, each with the number of the first word that has it.
-
-    A form that is itself a word of the list, or not a single word, is skipped.
-    """
+    """Return the NFKC forms of words, where these are other single words, with the number of the first such word."""
     others = [number for number, word in enumerate(words) if not word.isascii() and "\n" not in word]
-    forms = normalize_words("\n".join([words[number] for number in others])).split("\n") if others else []
-    changed = {number: form for number, form in zip(others, forms, strict=True) if form != words[number]}
-    listed = frozenset(changed.values()).intersection(words) if changed else frozenset()
-    aliases: dict[str, int] = {}
-    for (number, form), is_single in zip(changed.items(), are_words(list(changed.values())), strict=True):
-        if is_single and form not in listed:
-            aliases.setdefault(form, number)
-    return aliases
+    if not others:
+        return {}
+    forms = normalize_words("\n".join([words[number] for number in others])).split("\n")
+    listed = frozenset(forms).intersection(words)
+    found = zip(forms, others, are_words(forms), strict=True)
+    return {form: number for form, number, is_single in reversed([*found]) if is_single and form not in listed}
 
 
 def _copy_chunks(padded: Bytes) -> Hashes:
@@ -220,8 +204,7 @@ def _long_keys(chunks: Hashes, starts: Places, lengths: Places) -> list[Hashes]:
     return [chunks.take(starts), second, third]
 
 
-@dataclass(frozen=True)
-class FoldedText:
+class FoldedText(NamedTuple):
     """A text, and its lowercase form as overlapping integers: the eight bytes from each position on.
 
     unusual: positions of characters whose lowercase form has another width or depends on context; they are unchanged
@@ -230,8 +213,8 @@ class FoldedText:
 
     original: Bytes
     chunks: Hashes
-    unusual: Places = field(default_factory=lambda: _NOWHERE)
-    apostrophes: Places = field(default_factory=lambda: _NOWHERE)
+    unusual: Places = _NOWHERE
+    apostrophes: Places = _NOWHERE
 
 
 def fold_text(text: EncodedText) -> FoldedText:

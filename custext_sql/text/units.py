@@ -6,16 +6,14 @@ places where any word may stand, and it ends where a word ends. The exceptions a
 letters a to f in hexadecimal numbers, and LITERALS.
 
 Each pattern takes linear time: whatever can repeat without end begins where no earlier attempt began, and never gives
-back what it has matched. It reads ASCII with one byte per character. Byte 255 stands for any other letter, 2 for a
-degree sign, 1 for any other character, and ASCII forms for digits of other scripts, dashes and spaces.
-
-Most words are nowhere near a unit. The few that may be part of one are picked with array operations, and only these
-windows of the text are matched against the patterns.
+back what it has matched. It reads one byte per character: ASCII, or its form for digits of other scripts, dashes and
+spaces; 255 for any other letter, 2 for a degree sign, 1 for the rest. Most words are nowhere near a unit: array
+operations pick the windows of the text that may have one, and only these are matched.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -121,10 +119,9 @@ for _name, _piece in _PIECES.items():
 
 
 def _compile(first: str = "", rest: str = "", **patterns: str) -> Pattern:
-    """Return patterns as one, of which the first that matches counts.
+    """Return patterns (pieces by type) as one, with what comes before each and what each takes besides.
 
-    first: what comes before each of them. rest: what each of them takes besides. patterns: the name of the piece, by
-    type; a type may have a number at its end.
+    The first that matches counts. A type may have a 2 at its end.
     """
     either = "|".join(f"(<{piece}>)" for piece in patterns.values())
     types = (0, *(UNIT_TYPES.index(name.rstrip("2")) for name in patterns))
@@ -159,8 +156,7 @@ for _name in (name for suffix in SUFFIXES for name in (suffix, suffix.upper())):
     _BEGINS_SUFFIX[ord(_name[0]), ord(_name[1])] = True
 
 
-@dataclass(frozen=True)
-class Units:
+class Units(NamedTuple):
     """Where units begin and end, in ascending order, and their types, as numbers in `UNIT_TYPES`."""
 
     starts: Places
@@ -172,9 +168,8 @@ def find_units(text: EncodedText, offsets: Places, starts: Places, ends: Places)
     """Return the units of some texts; None if there are none. offsets: of the texts. starts, ends: of their words."""
     if text.wide is not None and (hidden := (text.wide.traits & INVISIBLE) != 0).any():
         return _look_through(text, text.wide.at(hidden), offsets, starts, ends)
-    matched = (_match(text, windows, pattern) for pattern, windows in _find_windows(text, offsets, starts, ends))
-    found = [units for units in matched if units is not None]
-    return _join(found) if found else None
+    matched = [_match(text, windows, pattern) for pattern, windows in _find_windows(text, offsets, starts, ends)]
+    return _join([units for units in matched if units is not None])
 
 
 def _look_through(
@@ -201,7 +196,9 @@ def _find_windows(
     content = text.content
     colons, dashes, signs, tags, dots, degrees = _find_marks(text)
     after = content.take(colons + 1, mode="clip")
-    anchors = (colons[(after == ord("/")) | (after >= 0x80)], signs, tags, dots[_are_in_hosts(content, dots)])
+    before, second, third = (content.take(dots + step, mode="clip") for step in (-1, 1, 2))
+    in_hosts = _BEGINS_SUFFIX[second, third] | (before | 0x20 == ord("w")) | (before >= 0x80)  # as in .com or www.
+    anchors = (colons[(after == ord("/")) | (after >= 0x80)], signs, tags, dots[in_hosts])
     if sum(map(len, anchors)):
         yield ADDRESSES, _cut_at_spaces(text, np.sort(np.concatenate(anchors)), offsets)
     width, far = (1, _HEX_REACH) if text.wide is None else (3, 4 * _HEX_REACH)  # of a colon, and to the next mark
@@ -231,22 +228,11 @@ def _find_windows(
 def _find_marks(text: EncodedText) -> Iterator[Places]:
     """Yield where each of : - @ # . and the degree sign is, or a character that stands for it."""
     places = ((text.content - np.uint8(ord("#"))) <= ord("@") - ord("#")).nonzero()[0]
-    marks = text.content.take(places)
-    if text.wide is not None:
-        kinds = unit_characters.find(text.wide.codes)
-        wide = np.isin(kinds, _MARKS).nonzero()[0]
-        places = np.concatenate([places, text.wide.leads[wide]])
-        marks = np.concatenate([marks, kinds[wide].astype(np.uint8)])
-        order = np.argsort(places, kind="stable")
-        places, marks = places[order], marks[order]
-    return (places[marks == mark] for mark in _MARKS)
-
-
-def _are_in_hosts(content: Bytes, dots: Places) -> Flags:
-    """Return which dots follow a w, as in www, or come before what a suffix may begin with."""
-    before, first, second = (content.take(dots + step, mode="clip") for step in (-1, 1, 2))
-    found: Flags = _BEGINS_SUFFIX[first, second] | (before | 0x20 == ord("w")) | (before >= 0x80)
-    return found
+    marks, wide = text.content.take(places), text.wide
+    kinds = None if wide is None else unit_characters.find(wide.codes)
+    for mark in _MARKS:
+        found = places[marks == mark]
+        yield found if wide is None else np.sort(np.concatenate([found, wide.leads[kinds == mark]]))
 
 
 def _find_near(marks: Places, reach: int) -> Places:
@@ -257,14 +243,11 @@ def _find_near(marks: Places, reach: int) -> Places:
 
 
 def _have_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
-    """Return which words begin or end with a digit, contain one of another script, or may be bank numbers.
-
-    A letter may come first: the W of a week, or the x of an extension.
-    """
+    """Return which words begin or end with a digit, contain one of another script, or may be bank numbers."""
     content = text.content
     first = content.take(starts)
     found: Flags = (first - np.uint8(ord("0"))) < 10
-    marked = (((first | 0x20) - np.uint8(ord("w"))) < 2).nonzero()[0]
+    marked = (((first | 0x20) - np.uint8(ord("w"))) < 2).nonzero()[0]  # the W of a week, or the x of an extension
     found[marked] = (content.take(starts.take(marked) + 1, mode="clip") - np.uint8(ord("0"))) < 10
     found |= (content.take(ends - 1) - np.uint8(ord("0"))) < 10
     found |= ends - starts >= _SHORTEST_IBAN
@@ -314,10 +297,7 @@ def _take_rows(places: Places, offsets: Places) -> Windows:
 
 
 def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> Windows:
-    """Return windows in ascending order, cut off at the ends of the texts of some places; windows that overlap are one.
-
-    starts, ends: of the windows, each of which contains a place, in ascending order.
-    """
+    """Return the windows around some places, in ascending order, cut off at the ends of texts; join what overlaps."""
     row = offsets.searchsorted(places, "right")
     starts, ends = np.maximum(starts, offsets[row - 1]), np.minimum(ends, offsets[row])
     begins = np.append(True, starts[1:] >= ends[:-1])
@@ -331,10 +311,8 @@ def _match(text: EncodedText, windows: Windows, pattern: Pattern) -> Units | Non
     if pattern is NUMBERS:
         found = _match_numbers(characters)
     else:
-        found = [
-            (match.start(), match.end(), types[match.lastindex or 0])
-            for match in expression.finditer(characters.tobytes())
-        ]
+        matches = expression.finditer(characters.tobytes())
+        found = [(match.start(), match.end(), types[match.lastindex or 0]) for match in matches]
     if not found:
         return None
     starts, ends, kinds = np.array(found, dtype=np.int64).T
@@ -344,23 +322,16 @@ def _match(text: EncodedText, windows: Windows, pattern: Pattern) -> Units | Non
 def _match_numbers(characters: Bytes) -> list[tuple[int, int, int]]:
     """Return the start, end and type of each unit that is a number, where a chain of numbers begins."""
     text = characters.tobytes()
-    (numbers, types), (marked, marked_types) = NUMBERS, MARKED_PHONES
     found, end = [], 0
     for start, is_sign in _list_beginnings(characters):
-        if start >= end:
-            match = (marked if is_sign else numbers).match(text, start)
-            if match is not None:
-                end, kind = match.end(), (marked_types if is_sign else types)[match.lastindex or 0]
-                if not is_sign and _names_thing(text, start, end):
-                    start, kind = start - 2, _ID
-                found.append((start, end, kind))
+        expression, types = MARKED_PHONES if is_sign else NUMBERS
+        if start >= end and (match := expression.match(text, start)):
+            end, kind = match.end(), types[match.lastindex or 0]
+            joined = start > 1 and text[start - 1] in b"-/" and _IS_LETTER[text[start - 2]]  # ORD-2025-524501
+            if joined and not is_sign and sum(48 <= byte < 58 for byte in text[start:end]) >= _ID_DIGITS:
+                start, kind = start - 2, _ID
+            found.append((start, end, kind))
     return found
-
-
-def _names_thing(text: bytes, start: int, end: int) -> bool:
-    """Return whether a number is joined to a word before it, as in ORD-2025-524501."""
-    joined = start > 1 and text[start - 1] in b"-/" and bool(_IS_LETTER[text[start - 2]])
-    return joined and sum(48 <= byte < 58 for byte in text[start:end]) >= _ID_DIGITS
 
 
 def _list_beginnings(characters: Bytes) -> Iterator[tuple[int, bool]]:
@@ -398,13 +369,11 @@ def _read(text: EncodedText, windows: Windows) -> tuple[Bytes, Places]:
     return characters[whole], places[whole]
 
 
-def _join(found: list[Units]) -> Units:
+def _join(found: list[Units]) -> Units | None:
     """Return units in ascending order; those that overlap are one, of the first of their types."""
-    if len(found) == 1:
-        return found[0]
-    starts, ends, types = (
-        np.concatenate([getattr(one, name) for one in found]) for name in ("starts", "ends", "types")
-    )
+    if len(found) < 2:
+        return found[0] if found else None
+    starts, ends, types = map(np.concatenate, zip(*found, strict=True))
     order = np.argsort(starts, kind="stable")
     starts, types, ends = starts[order], types[order], np.maximum.accumulate(ends[order])
     begins = np.append(True, starts[1:] >= ends[:-1]).nonzero()[0]

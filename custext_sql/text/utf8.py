@@ -19,10 +19,10 @@ _UNDEFINED = bytes.maketrans(b"\x81\x8d\x8f\x90\x9d", b"\0\0\0\0\0")  # bytes wi
 
 
 def decode_utf8(content: bytes | bytearray, label: str, *, first_line: int = 1, has_option: bool = False) -> str:
-    """Return bytes as text, without a byte order mark.
+    """Return bytes as text, without a byte order mark. A SourceError names the first line that is not UTF-8.
 
-    label: what errors call the bytes; first_line: the number of their first line. has_option: whether the caller can be
-    given an encoding. A SourceError names the first line that is not UTF-8, and the likely encoding.
+    label: what errors call the bytes. first_line: the number of their first line. has_option: whether the caller can be
+    given an encoding.
     """
     start = bytes(content[:SAMPLE]) if first_line == 1 else b""
     wide = guess_wide_encoding(start)
@@ -44,14 +44,11 @@ def decode_lines(content: bytes | bytearray, label: str) -> list[str]:
 
 
 def guess_wide_encoding(start: bytes) -> str | None:
-    """Return Python's name for the encoding if a file starts like UTF-16 or UTF-32, else None.
-
-    Without a byte order mark, the sign of UTF-16 is a NUL in most pairs of bytes, always at the same place.
-    """
+    """Return Python's name for the encoding if a file starts like UTF-16 or UTF-32, else None."""
     marked = next((name for name, marks in _MARKS.items() if start.startswith(marks)), None)
     if marked is not None or b"\0" not in start:
         return marked
-    pairs = len(start) // 2
+    pairs = len(start) // 2  # without a mark, UTF-16 has a NUL in most of them, always at the same place
     even, odd = start[0 : 2 * pairs : 2].count(0), start[1 : 2 * pairs : 2].count(0)
     if max(even, odd) < max(3, pairs // 3) or min(even, odd) > max(even, odd) // 20:
         return None
@@ -59,11 +56,8 @@ def guess_wide_encoding(start: bytes) -> str | None:
 
 
 def guess_narrow_encoding(content: bytes) -> str | None:
-    """Return Python's name for the likely encoding of bytes that are not UTF-8, None if that is unclear.
-
-    In Western European text, bytes above 127 are accented letters and typographic marks, and much rarer than ASCII. In
-    other scripts they are the majority.
-    """
+    """Return Python's name for the likely encoding of bytes that are not UTF-8, None if that is unclear."""
+    # In Western European text, bytes above 127 are much rarer than ASCII; in other scripts they are the majority
     high = len(content.translate(None, bytes(range(128))))
     if b"\0" in content or 4 * high > len(content):
         return None
@@ -71,10 +65,7 @@ def guess_narrow_encoding(content: bytes) -> str | None:
 
 
 def explain_encoding(guess: str | None, *, has_option: bool = False) -> str:
-    """Return what an error says about bytes that are not UTF-8, and how to read them.
-
-    guess: the likely encoding, None if that is unclear. has_option: whether the caller can be given an encoding.
-    """
+    """Return what an error says about bytes that are not UTF-8, and how to read them. guess: the likely encoding."""
     looks = "" if guess is None else f"; it looks like {_NAMES[guess]}"
     if has_option and guess is not None:
         return f'not UTF-8{looks}; to read it, use --encoding {guess} (in Python: encoding="{guess}")'

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,12 +38,8 @@ _PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'"))
 _IS_CONTROL = np.array([(code < 32 or code == 127) and chr(code) not in "\t\n\v\f\r" for code in range(256)])
 
 
-@dataclass(frozen=True)
-class Parts:
-    """Runs of word characters, in order: where each begins and ends in the buffer.
-
-    joined: the numbers of the parts that a single apostrophe connects to the next part of the same row.
-    """
+class Parts(NamedTuple):
+    """Where runs of word characters begin and end. joined: the numbers of those joined to the next by an apostrophe."""
 
     starts: Places
     ends: Places
@@ -70,7 +67,11 @@ def find_parts(text: EncodedText, offsets: Places) -> Parts:
             touching = np.unique(touching)
         edges = np.sort(np.concatenate([edges, touching, touching]), kind="stable")  # fast for three sorted runs
     starts, ends = edges[0::2].copy(), edges[1::2].copy()
-    return Parts(starts, ends, ends.searchsorted(_find_inner_apostrophes(text, is_word, offsets)))
+    inside = _between_words((text.lowered[: len(text.content)] == ord("'")).nonzero()[0], 1, is_word, offsets)
+    if text.wide is not None:
+        others = text.wide.at((text.wide.traits & APOSTROPHE) != 0)
+        inside = np.sort(np.concatenate([inside, _between_words(others.leads, others.widths, is_word, offsets)]))
+    return Parts(starts, ends, ends.searchsorted(inside))
 
 
 def are_words(entries: Sequence[str]) -> Flags:
@@ -81,25 +82,19 @@ def are_words(entries: Sequence[str]) -> Flags:
 
 def find_single_words(text: EncodedText, offsets: Places) -> Flags:
     """Return for each row whether it is a single word and nothing else."""
-    count = len(offsets) - 1
-    parts = find_parts(text, offsets)
-    rows = find_rows(parts.starts, offsets)
-    joins = np.bincount(rows[parts.joined], minlength=count)
-    words = np.bincount(rows, minlength=count) - joins
+    (starts, ends, joined), count = find_parts(text, offsets), len(offsets) - 1
+    rows = find_rows(starts, offsets)
+    words = np.bincount(rows, minlength=count) - np.bincount(rows[joined], minlength=count)
     covered = np.zeros(count, dtype=np.int64)
-    np.add.at(covered, rows, parts.ends - parts.starts)
-    np.add.at(covered, rows[parts.joined], parts.starts[parts.joined + 1] - parts.ends[parts.joined])
+    np.add.at(covered, rows, ends - starts)
+    np.add.at(covered, rows[joined], starts[joined + 1] - ends[joined])
     return np.asarray((words == 1) & (covered == np.diff(offsets)))
 
 
 def split_words(texts: Sequence[str]) -> list[list[str]]:
-    """Return the words of each text in all forms in which they may be listed.
-
-    These are the words, the parts of words with apostrophes, and both in NFKC without invisible characters.
-    """
+    """Return the words of each text, their parts beside apostrophes, and both in NFKC without invisible characters."""
     content, offsets = join_texts(texts)
-    text = EncodedText(content)
-    found = _split_words(text, offsets)
+    found = _split_words(text := EncodedText(content), offsets)
     if text.wide is not None:
         for words, seen in zip(found, _split_words(*drop_invisible(text, offsets, offsets)), strict=True):
             words += map(normalize_words, seen)
@@ -136,10 +131,7 @@ def find_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
 
 
 def find_symbols(text: EncodedText, starts: Places, ends: Places) -> Places:
-    """Return the positions of symbols: characters that are not spaces or punctuation and not within words.
-
-    starts, ends: of the words.
-    """
+    """Return the positions of characters that are not spaces or punctuation and not within the words at these spans."""
     content = text.content
     low = ((content < ord(" ")) | (content == 127)).nonzero()[0]
     controls: Places = low[_IS_CONTROL[content[low]]]
@@ -155,10 +147,7 @@ def find_symbols(text: EncodedText, starts: Places, ends: Places) -> Places:
 
 
 def find_cases(text: EncodedText, starts: Places, ends: Places) -> Numbers:
-    """Return the case of each span.
-
-    UPPER: at least two capitals and no lowercase letter. TITLE: other spans that start with a capital. LOWER: the rest.
-    """
+    """Return the case of each span: UPPER (two capitals or more, no small letter), TITLE (capital first), or LOWER."""
     written = letter_cases.find(np.arange(256) % 128).take(text.content)
     if text.wide is not None:
         text.wide.spread(np.zeros(len(text.wide.codes), dtype=np.int32), written)
@@ -197,15 +186,6 @@ def _clear_stray_marks(wide: WideCharacters, offsets: Places, is_word: Flags) ->
     stray.spread(np.zeros(len(stray.leads), dtype=bool), is_word[1:-1])
 
 
-def _find_inner_apostrophes(text: EncodedText, is_word: Flags, offsets: Places) -> Places:
-    """Return where apostrophes between two parts of the same row begin."""
-    found = _between_words((text.lowered[: len(text.content)] == ord("'")).nonzero()[0], 1, is_word, offsets)
-    if text.wide is not None:
-        others = text.wide.at((text.wide.traits & APOSTROPHE) != 0)
-        found = np.sort(np.concatenate([found, _between_words(others.leads, others.widths, is_word, offsets)]))
-    return found
-
-
 def _between_words(places: Places, widths: Places | int, is_word: Flags, offsets: Places) -> Places:
     """Return those of some characters that have word characters of their row on both sides."""
     after = places + widths
@@ -227,7 +207,7 @@ class WordList:
 
     @classmethod
     def read(cls, words: Sequence[str]) -> "WordList":
-        """Return the list of these words. Raise SettingError, which gives its position, if one is not a word."""
+        """Return the list of these words; a SettingError gives the position of an entry that is not a word."""
         if isinstance(words, str):
             raise SettingError("words must be a list of words; found a single string")
         wrong = [place for place, is_word in enumerate(are_words(words), start=1) if not is_word]
@@ -242,10 +222,7 @@ class WordList:
 
 
 def read_word_file(path: str | os.PathLike[str]) -> list[str]:
-    """Return the words in a UTF-8 file of one word per line, such as stopwords or words to keep. Skip empty lines.
-
-    SourceError if the file cannot be read, is larger than 1 MB, or a line is not a single word.
-    """
+    """Return the words in a UTF-8 file of one word per line; SourceError if it is something else. Skip empty lines."""
     check_path(path, "the file of words")
     try:
         with Path(path).open("rb") as file:

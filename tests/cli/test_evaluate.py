@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from custext_sql import build_mapping, drop_embedding
-from custext_sql.experiments.evaluation.experiment import EvaluationSetup
-from custext_sql.experiments.evaluation.paper_table import find_paper_value
+from custext_sql.experiments.evaluations import EvaluationSetup, find_paper_value
 from custext_sql.mapping.recipe import Recipe
 from tests.cli.test_commands import fail, run
 from tests.experiments.test_linear_models import make_pairs, make_sentences

@@ -9,18 +9,15 @@ import pytest
 from custext_sql import Policy, Sanitizer, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_bayes
-from custext_sql.experiments.attacks.bayes_attack import (
+from custext_sql.experiments.bayes_attack import (
     Prior,
     count_words,
     measure_bayes,
-    measure_floor,
-    measure_success,
     read_frequencies,
     uniform_prior,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.certified_table import CertifiedTable, certify
 from custext_sql.text.columns import open_column
 
 
@@ -59,34 +56,6 @@ def test_success_is_that_of_the_best_guess_for_each_output(
         assert found.floor == pytest.approx(sum(max(chances[word] for word in group) for group in groups))
 
 
-def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, mapping: Mapping, skewed: Prior) -> None:
-    epsilons = [0.001, 0.5, 2.0, 8.0, 30.0, 100.0]
-    found = [one.success for one in measure_bayes(MappingUnderTest(mapped_db), [skewed], epsilons)]
-    floor = measure_floor(mapping.sizes, skewed.chances)
-    assert found == sorted(found)
-    assert found[0] == pytest.approx(floor, rel=1e-3) and floor <= found[0]
-    assert found[-1] > 0.99
-
-
-def test_no_attacker_in_a_simulation_does_better(mapped_db: Path, mapping: Mapping, skewed: Prior) -> None:
-    """Draw words from the prior, sanitize them, and apply the table of best guesses to the outputs."""
-    weights = certify(mapping.sizes, mapping.scores, 3.0).weights
-    expected = measure_success(mapping.sizes, weights, skewed.chances)
-    sanitizer = Sanitizer.load(mapped_db)
-    rows = {word: sanitizer.distribution(word, 3.0) for word in mapping.words}
-    best = {
-        output: max(
-            (word for word in mapping.words if output in rows[word]),
-            key=lambda word, output=output: skewed.chances[mapping.index[word]] * rows[word][output],  # type: ignore[misc]
-        )
-        for output in mapping.words
-    }
-    words = np.random.default_rng(0).choice(mapping.words, 200_000, p=skewed.chances)
-    outputs = sanitizer.sanitize(" ".join(words), 3.0).split(" ")
-    right = np.mean([best[output] == word for word, output in zip(words, outputs, strict=True)])
-    assert abs(right - expected) < 5 * np.sqrt(expected * (1 - expected) / len(words))
-
-
 def test_words_that_are_kept_are_not_guessed(mapped_db: Path, tmp_path: Path) -> None:
     words = load_mapping(mapped_db).words  # in groups of four
     text, kept = " ".join(words), Policy(keep_words=words[1:3])
@@ -102,20 +71,6 @@ def test_words_that_are_kept_are_not_guessed(mapped_db: Path, tmp_path: Path) ->
     assert alone.priors[0].drawn == pytest.approx(12 / 16) and alone.results[0].floor == pytest.approx(3 / 12)
 
 
-def test_tables_are_made_once_per_eps(mapped_db: Path, skewed: Prior, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[float] = []
-
-    def watch(sizes: object, scores: object, epsilon: float, calibration: str) -> CertifiedTable:
-        made.append(epsilon)
-        return certify(sizes, scores, epsilon, calibration)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("custext_sql.experiments.mechanisms.certify", watch)
-    under_test = MappingUnderTest(mapped_db)
-    found = measure_bayes(under_test, [skewed, uniform_prior(len(under_test.mapping.words))], [0.0, 1.0, 2.0])
-    assert len(found) == 6 and made == [1.0, 2.0]
-    assert measure_bayes(under_test, [skewed], [2.0]) == found[4:5] and made == [1.0, 2.0]
-
-
 def by_word(prior: Prior, mapping: Mapping) -> dict[str, float]:
     return {word: chance for word, chance in zip(mapping.words, prior.chances.tolist(), strict=True) if chance}
 
@@ -125,27 +80,6 @@ def test_words_of_texts_are_counted_as_they_are_looked_up(mapping: Mapping, mapp
     prior = count_words(texts, MappingUnderTest(mapped_db), "texts")
     assert by_word(prior, mapping) == {"alice": 0.5, "bob": 0.5}
     assert (prior.words, prior.drawn) == (7, 4 / 7)  # "nobody", "and" and the ending are not in the vocabulary
-
-
-@pytest.mark.parametrize(
-    ("policy", "counted", "words"),
-    [
-        ("strict", {"alice": 2, "bob": 1}, 5),
-        ("paper", {"alice": 1, "bob": 1}, 10),
-        (Policy(invisible="keep"), {"alice": 1, "bob": 1}, 6),
-        (Policy(units="keep"), {"alice": 2, "bob": 1}, 9),
-        (Policy(keep_words={"Bob"}), {"alice": 2}, 5),
-    ],
-)
-def test_words_are_counted_as_a_release_counts_them(
-    mapping: Mapping, mapped_db: Path, policy: str | Policy, counted: dict[str, int], words: int
-) -> None:
-    texts = ["al\u00adice and alice", "bob 2020-01-02-03-04"]
-    prior = count_words([open_column(texts)[0]], MappingUnderTest(mapped_db, policy=policy), "texts")
-    total = sum(counted.values())
-    assert by_word(prior, mapping) == {word: count / total for word, count in counted.items()}
-    assert (prior.words, prior.drawn) == (words, total / words)
-    assert Sanitizer.load(mapped_db, policy=policy).release(texts)[1].words == words
 
 
 @pytest.mark.parametrize("text", ["alice\t3\nbob\t1\n", "Alice,3\nbob,1", "alice 2\r\nalice 1\nbob 1.0\nother 9\n\n"])
@@ -183,12 +117,3 @@ def test_errors_name_the_line_of_a_bad_file(mapping: Mapping, tmp_path: Path, te
     with pytest.raises(CusTextError, match=message) as caught:
         read_frequencies(file, mapping)
     assert "secret" not in str(caught.value)
-
-
-def test_kept_words_are_removed(mapping: Mapping) -> None:
-    prior = Prior("some", np.array([0.5, 0.3, 0.2]), 10)
-    rest = prior.without(np.array([True, False, False]))
-    assert rest.chances.tolist() == [0.0, 0.6, 0.4]
-    assert rest.drawn == 0.5
-    with pytest.raises(CusTextError, match="no word"):
-        prior.without(np.array([True, True, True]))

@@ -3,27 +3,26 @@
 from collections import Counter
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from custext_sql import Sanitizer, load_mapping
+from custext_sql.arrays import Numbers
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_context
-from custext_sql.experiments.attacks.context_attack import (
-    ContextAttacker,
-    ContextCounts,
+from custext_sql.experiments.context_attack import (
+    Alphabet,
+    BigramModel,
+    OutputLikelihoods,
     count_context_guesses,
+    find_posteriors,
     guess_hidden,
     learn_bigrams,
-    measure_context,
-    read_public,
 )
-from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel, OutputLikelihoods, find_posteriors
-from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest
+from custext_sql.experiments.mechanisms import MappingUnderTest, Trial
 from custext_sql.kinds import Kind
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from custext_sql.text.columns import open_column
 
 PUBLIC = [
@@ -61,21 +60,24 @@ def open_under_test(database: Path) -> MappingUnderTest:
 
 
 def make_alphabet(under_test: MappingUnderTest, plus: bool = False) -> Alphabet:
-    return Alphabet(under_test.mapping, under_test.open("custext+" if plus else "custext").replacer, plus=plus)
+    return Alphabet(under_test.mapping, under_test.open("custext+" if plus else "custext"), plus=plus)
 
 
-def learn(under_test: MappingUnderTest, plus: bool) -> tuple[BigramModel, MechanismUnderTest]:
-    mechanism = under_test.open("custext+" if plus else "custext")
-    return learn_bigrams(make_alphabet(under_test, plus), open_column(PUBLIC)[0]), mechanism
+def learn(under_test: MappingUnderTest, plus: bool) -> BigramModel:
+    return learn_bigrams(make_alphabet(under_test, plus), open_column(PUBLIC)[0])
+
+
+def open_trial(under_test: MappingUnderTest, plus: bool, epsilon: float, seed: int) -> Trial:
+    return Trial(under_test, "custext+" if plus else "custext", epsilon, seed)
 
 
 def find_step(model: BigramModel, left: int, right: int) -> float:
     """Return the probability of one symbol after another."""
-    classes = model.alphabet.classes
+    classes, columns = model.alphabet.classes, model.alphabet.columns
     steps = model.find_steps(classes[[left]], classes[[right]])
-    found = steps.spare[0, model.columns[left]] * steps.novel[0, model.columns[right]]
+    found = steps.spare[0, columns[left]] * steps.novel[0, columns[right]]
     for place in range(int(steps.firsts[0]), int(steps.firsts[0] + steps.counts[0])):
-        if (model.lefts[place], model.rights[place]) == (model.columns[left], model.columns[right]):
+        if (model.lefts[place], model.rights[place]) == (columns[left], columns[right]):
             found += model.values[place]
     return float(found)
 
@@ -101,10 +103,10 @@ def list_hidden(under_test: MappingUnderTest, model: BigramModel, symbol: int, e
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0, 20.0])
 def test_posteriors_are_those_of_all_sequences(mapped_db: Path, plus: bool, epsilon: float) -> None:
     under_test = open_under_test(mapped_db)
-    model, mechanism = learn(under_test, plus)
+    model = learn(under_test, plus)
     likelihoods = OutputLikelihoods(model.alphabet, epsilon)
     for seed, text in enumerate(TEXTS):
-        visible = sanitize_symbols(model, mechanism, text, epsilon, seed)
+        visible = sanitize_symbols(model, open_trial(under_test, plus, epsilon, seed), text)
         found = {
             int(place): row
             for places, rows in find_posteriors(model, likelihoods, visible)
@@ -129,12 +131,10 @@ def test_posteriors_are_those_of_all_sequences(mapped_db: Path, plus: bool, epsi
                 assert probability == pytest.approx(some.get(int(first) + column, 0.0) / total, abs=1e-9)
 
 
-def sanitize_symbols(
-    model: BigramModel, mechanism: MechanismUnderTest, text: str, epsilon: float, seed: int
-) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def sanitize_symbols(model: BigramModel, trial: Trial, text: str) -> Numbers:
     """Return the symbols of a sanitized text, read from what the mechanism wrote."""
     read = model.alphabet.read(open_column([text])[0])
-    [pieces] = mechanism.compare([text], epsilon, seed)
+    [pieces] = trial.compare([text])
     outputs = [piece.after for piece in pieces if piece.kind == Kind.REPLACED]
     visible = read.symbols.copy()
     visible[read.places[read.words.at(Kind.REPLACED)]] = [model.alphabet.mapping.index[word] for word in outputs]
@@ -143,32 +143,33 @@ def sanitize_symbols(
 
 @pytest.mark.parametrize("plus", [False, True])
 def test_guesses_are_counted_as_they_are_made(mapped_db: Path, plus: bool) -> None:
-    model, mechanism = learn(open_under_test(mapped_db), plus)
-    column = open_column(TEXTS)[0]
+    under_test = open_under_test(mapped_db)
+    model, column = learn(under_test, plus), open_column(TEXTS)[0]
     for epsilon in (0.0, 2.0):
-        counts = count_context_guesses(model, mechanism, column, epsilon, 7)
+        trial = open_trial(under_test, plus, epsilon, 7)
+        counts = count_context_guesses(model, trial.replacer.mechanism, column, epsilon, 7)
         likelihoods = OutputLikelihoods(model.alphabet, epsilon)
         read = model.alphabet.read(column)
         replaced = read.words.at(Kind.REPLACED)
-        pieces = [piece for row in mechanism.compare(TEXTS, epsilon, 7) for piece in row]
+        pieces = [piece for row in trial.compare(TEXTS) for piece in row]
         outputs = [model.alphabet.mapping.index[one.after] for one in pieces if one.kind == Kind.REPLACED]
         visible = read.symbols.copy()
         visible[read.places[replaced]] = outputs
         right = guess_hidden(model, likelihoods, visible)[0][read.places] == read.symbols[read.places]
         rows = read.words.rows
         complete = [right[replaced[rows[replaced] == row]].all() for row in sorted(set(rows[replaced]))]
-        assert (counts.replaced, counts.guessed) == (len(replaced), int(right[replaced].sum()))
-        assert (counts.texts, counts.texts_complete) == (len(complete), sum(complete))
-        clear = sum(piece.in_clear for piece in pieces)
-        assert counts.success_of_all == pytest.approx((counts.guessed + clear) / len(right))
+        assert (counts["replaced"], counts["guessed"]) == (len(replaced), int(right[replaced].sum()))
+        assert (counts["texts"], counts["texts_complete"]) == (len(complete), sum(complete))
+        assert counts["in_clear"] == sum(piece.in_clear for piece in pieces)
 
 
 def test_runs_of_all_lengths_in_one_block_or_in_many(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, mechanism = learn(open_under_test(mapped_db), plus=True)
+    under_test = open_under_test(mapped_db)
+    model, sampler = learn(under_test, plus=True), under_test.open("custext+").mechanism
     column = open_column(TEXTS * 3)[0]
-    together = count_context_guesses(model, mechanism, column, 1.0, 0)
-    monkeypatch.setattr("custext_sql.experiments.attacks.context_model._CELLS", 1)
-    assert count_context_guesses(model, mechanism, column, 1.0, 0) == together
+    together = count_context_guesses(model, sampler, column, 1.0, 0)
+    monkeypatch.setattr("custext_sql.experiments.context_attack._CELLS", 1)
+    assert count_context_guesses(model, sampler, column, 1.0, 0) == together
 
 
 def test_context_helps_and_eps_helps(few_db: Path) -> None:
@@ -199,25 +200,6 @@ def test_texts_in_both_files_are_left_out(few_db: Path, tmp_path: Path) -> None:
         attack_context(few_db, public=public, data=["zyzzyva 12345"])
 
 
-def test_each_eps_is_attacked_once(few_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also eps = 0, with which every other one is compared, and for mappings that are opened again."""
-    attacked: list[float] = []
-
-    def watch(*arguments: Any) -> ContextCounts:
-        attacked.append(arguments[3])
-        return count_context_guesses(*arguments)
-
-    monkeypatch.setattr("custext_sql.experiments.attacks.context_attack.count_context_guesses", watch)
-    texts, public = ["the doctor said that the nurse was late", "the music was fine"], ["the nurse was fine"]
-    attacker = ContextAttacker(texts, read_public(public, None, texts), "texts")
-    first = measure_context(attacker, MappingUnderTest(few_db), [1.0, 0.0], plus=False)
-    again = measure_context(attacker, MappingUnderTest(few_db), [1.0], plus=False)
-    assert attacked == [0.0, 1.0] and again == first[:1]
-    assert first[1].success == first[0].success_at_0
-    measure_context(attacker, MappingUnderTest(few_db, policy="strict"), [1.0], plus=False)
-    assert attacked == [0.0, 1.0] * 2, "another policy is another attack"
-
-
 def spell(alphabet: Alphabet, texts: list[str]) -> str:
     """Return the symbols of texts: words of the mapping, and a letter for each other kind."""
     others = {
@@ -239,18 +221,6 @@ def test_texts_become_words_punctuation_and_ends(mapped_db: Path) -> None:
     assert spell(alphabet, ["bob, (carol) ... 12-13!", ". ."]) == "| bob , carol . N - N . | . |"
     assert spell(alphabet, ["bob's ivan"]) == "| bob ? ivan |"  # an ending has a symbol of its own
     assert spell(alphabet, []) == "|"
-
-
-def test_kept_words_have_symbols_and_words_alone_in_their_group_have_none(mapped_db: Path) -> None:
-    under_test = open_under_test(mapped_db)
-    group = list(under_test.mapping.words[:4])
-    under_test.vocabulary = Vocabulary(under_test.mapping, {*group[1:], "and"})
-    plain, plus = (make_alphabet(under_test, plus) for plus in (False, True))
-    assert spell(plain, [" ".join(group)]) == f"| {' '.join(group)} |"
-    assert spell(plus, [" ".join(group)]) == f"| U {' '.join(group[1:])} |"
-    assert spell(plain, ["and"]) == "| U |" and spell(plus, ["and"]) == "| ? |"
-    assert not plus.drawn[:4].any() and plus.drawn[4:16].all() and plain.drawn[:16].all()
-    assert Kind.ALONE in plus.read(open_column([group[0]])[0]).words.kinds
 
 
 @pytest.mark.parametrize("plus", [False, True])

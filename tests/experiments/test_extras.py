@@ -1,78 +1,50 @@
 """Libraries that only an extra installs: everything else works without them, and errors name the extra."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.evaluation.experiment import check_model
+from custext_sql.experiments.evaluations import check_model
 from custext_sql.experiments.extras import check_installed, import_library
+from tests.cli.test_commands import run
 
 EXTRAS = ("sklearn", "scipy", "torch", "transformers", "huggingface_hub")
 ADVICE = "in a checkout of custext-sql, run: pip install "
 
-# Runs the commands on its standard input, each a line of words between tabs, as if no extra were installed.
-_WITHOUT_EXTRAS = f"""
-import sys
-for name in {EXTRAS}:
-    sys.modules[name] = None
-from click.testing import CliRunner
-from custext_sql.cli import main
-for line in sys.stdin.read().splitlines():
-    arguments = line.split("\\t")
-    result = CliRunner().invoke(main, arguments)
-    print(result.exit_code, " ".join(arguments[2:4]), "|", *result.output.splitlines()[-1:])
-import spacy
-nlp = spacy.blank("en")
-nlp.add_pipe("custext", config={{"database": sys.argv[1]}})
-print(0, "spacy", "|", len(nlp("alice bob")._.custext.split()))
-"""
 
-
-def test_everything_but_evaluations_and_models_works_without_extras(mapped_db: Path, tmp_path: Path) -> None:
+def test_everything_but_evaluations_and_models_works_without_extras(
+    mapped_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in EXTRAS:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr("custext_sql.experiments.report.SIMULATIONS", 100)
+    monkeypatch.setattr("custext_sql.experiments.report.SAMPLE", 2)
     texts, labeled = tmp_path / "texts.txt", tmp_path / "labeled.csv"
     texts.write_text("alice met bob and carol\ndave and erin saw frank\n" * 5)
     labeled.write_text("text,label\na good film,1\na bad film,0\n")
-    data = ["--train", str(labeled), "--test", str(labeled), "--text", "text"]
-    mask = ["attack", "mask", str(texts), "--rows", "2", "--eps", "1", "--model"]
-    works = [
-        ["sanitize", str(texts), str(tmp_path / "out.txt")],
-        ["sql", "SELECT custext_sanitize('alice', 1.0, false) AS text"],
-        ["audit"],
+    data: list[str | Path] = ["--train", labeled, "--test", labeled, "--text", "text"]
+    mask: list[str | Path] = ["attack", "mask", texts, "--rows", "2", "--eps", "1", "--model"]
+    works: list[list[str | Path]] = [
+        ["sanitize", texts, tmp_path / "out.txt"],
         ["attack", "bayes", "--eps", "1"],
         ["attack", "query", "alice", "--eps", "8", "--trials", "100"],
-        [*mask, "ngram", "--public", str(texts)],
-        ["choose", str(texts), "--max-attack", "0.99"],
-        ["report", "--html", str(tmp_path / "report.html"), str(texts), "--word", "alice"],
+        [*mask, "ngram", "--public", texts],
+        ["choose", texts, "--max-attack", "0.99"],
+        ["report", "--html", tmp_path / "report.html", texts, "--word", "alice"],
     ]
-    fails = [
-        (["evaluate", "utility", *data], f"Error: this needs scikit-learn; {ADVICE}'.[evaluation]'"),
-        (
-            ["evaluate", "tradeoff", *data, "--attack", "bayes"],
-            f"Error: this needs scikit-learn; {ADVICE}'.[evaluation]'",
-        ),
-        (["evaluate", "utility", *data, "--model", "some/bert"], f"Error: this needs torch; {ADVICE}'.[models]'"),
-        ([*mask, "some/bert"], f"Error: this needs torch; {ADVICE}'.[models]'"),
+    for arguments in works:
+        assert run("--db", mapped_db, *arguments).exit_code == 0, arguments
+    fails: list[tuple[list[str | Path], str, str]] = [
+        (["evaluate", "utility", *data], "scikit-learn", "evaluation"),
+        (["evaluate", "tradeoff", *data, "--attack", "bayes"], "scikit-learn", "evaluation"),
+        (["evaluate", "utility", *data, "--model", "some/bert"], "torch", "models"),
+        ([*mask, "some/bert"], "torch", "models"),
     ]
-    lines = ["\t".join(["--db", str(mapped_db), *arguments]) for arguments in [*works, *(one for one, _ in fails)]]
-    done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_EXTRAS, str(mapped_db)],
-        input="\n".join(lines),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"COLUMNS": "200"},
-    )
-    assert done.returncode == 0, done.stderr
-    *printed, component = done.stdout.splitlines()
-    for arguments, line in zip(works, printed, strict=False):
-        assert line.startswith("0 "), (arguments, line)
-    for (arguments, message), line in zip(fails, printed[len(works) :], strict=True):
-        assert line == f"1 {' '.join(arguments[:2])} | {message}"
-    assert component == "0 spacy | 2"
+    for arguments, library, extra in fails:
+        result, said = run("--db", mapped_db, *arguments), f"this needs {library}; {ADVICE}'.[{extra}]'"
+        assert result.exit_code == 1 and said in " ".join(result.output.split())
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.evaluation.models import (
+from custext_sql.experiments.models import (
     Labels,
     Rows,
     TrainTestSplit,
-    _shuffle_batches,
     fine_tune,
+    shuffle_batches,
 )
 from tests.tiny_bert import SCENES, save_model, torch, train_bert, train_roberta, write_sentences
 
@@ -95,15 +95,9 @@ def test_predictions_are_in_the_order_of_the_texts(bert: Path) -> None:
     assert len(set(found.tolist())) == 3
 
 
-def test_progress_goes_up_to_one(bert: Path) -> None:
-    told: list[float] = []
-    classify(bert, [(text,) for text in TRAIN[:40]], KINDS[:40], [("a",)], progress=told.append)
-    assert told == [step / 12 for step in range(1, 13)]  # four epochs of three batches
-
-
 def test_every_text_is_seen_once_per_epoch() -> None:
     lengths = np.random.default_rng(0).integers(1, 50, size=1000)
-    batches = list(_shuffle_batches(lengths, 8, 2, np.random.default_rng(1)))
+    batches = list(shuffle_batches(lengths, 8, 2, np.random.default_rng(1)))
     first, second = np.concatenate(batches[:125]), np.concatenate(batches[125:])
     assert sorted(first) == sorted(second) == list(range(1000))
     assert first.tolist() != second.tolist()

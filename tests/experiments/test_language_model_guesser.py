@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks import mask_attack
-from custext_sql.experiments.attacks.mask_attack import LanguageModelGuesser, count_guesses, join_pieces
+from custext_sql.experiments import mask_attack
 from custext_sql.experiments.extras import import_library
+from custext_sql.experiments.mask_attack import LanguageModelGuesser, count_guesses, join_pieces
 from custext_sql.kinds import Kind
 from custext_sql.sanitizer.traced_text import Piece
 from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
@@ -80,9 +80,10 @@ def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> 
         [piece if piece.kind is None else replace(piece, after=str(random.choice(WORDS))) for piece in text]
         for text in plain
     ]
-    known, unknown = count_guesses(plain, guesser).r_mask_replaced, count_guesses(noise, guesser).r_mask_replaced
-    assert known is not None and known > 0.7  # four of the five words follow from the others
-    assert unknown is not None and unknown < 0.3  # the place narrows it down to eight or five words
+    counted = [count_guesses(texts, guesser) for texts in (plain, noise)]
+    known, unknown = (counts["replaced_guessed"] / counts["replaced"] for counts in counted)
+    assert known > 0.7  # four of the five words follow from the others
+    assert unknown < 0.3  # the place narrows it down to eight or five words
 
 
 @pytest.mark.parametrize("apart", [False, True])

@@ -1,7 +1,5 @@
 """The mask attack: counts of correct guesses, and guesses by the neighbors of a word in public texts."""
 
-import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks import mask_attack
-from custext_sql.experiments.attacks.mask_attack import GuessCounts, NgramGuesser, count_guesses, learn_ngrams
+from custext_sql.experiments import mask_attack
+from custext_sql.experiments.mask_attack import NgramGuesser, count_guesses, learn_ngrams
 from custext_sql.kinds import Kind
 from custext_sql.parameters import count_of
-from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.traced_text import Piece
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")
@@ -36,10 +32,14 @@ class Parrot:
         return ([piece.after for piece in pieces if piece.kind is not None] for pieces in texts)
 
 
+def make_counts(words: int, guessed: int, replaced: int, replaced_guessed: int) -> dict[str, int]:
+    return {"words": words, "guessed": guessed, "replaced": replaced, "replaced_guessed": replaced_guessed}
+
+
 def test_guesses_are_compared_with_the_folded_original_words() -> None:
     texts = [[Piece("ALICE", "bob", Kind.REPLACED), SPACE, Piece("Don’t", "x", Kind.REPLACED)], [Piece("?!", "?!")]]
-    assert count_guesses(texts, Parrot([["alice", "dave"], []])) == GuessCounts(2, 1, 2, 1)
-    assert count_guesses(texts, Parrot([["alice", "don't"], []])) == GuessCounts(2, 2, 2, 2)
+    assert count_guesses(texts, Parrot([["alice", "dave"], []])) == make_counts(2, 1, 2, 1)
+    assert count_guesses(texts, Parrot([["alice", "don't"], []])) == make_counts(2, 2, 2, 2)
 
 
 def test_replaced_words_are_counted_apart_from_kept_ones() -> None:
@@ -48,33 +48,13 @@ def test_replaced_words_are_counted_apart_from_kept_ones() -> None:
         [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("erin", "erin", Kind.REPLACED)],
     ]
     result = count_guesses(texts, Parrot())
-    assert result == GuessCounts(words=4, guessed=3, replaced=2, replaced_guessed=1)
-    assert (result.r_mask, result.r_mask_replaced) == (0.75, 0.5)
-    assert result.standard_error == pytest.approx(math.sqrt(0.75 * 0.25 / 4))
-    assert count_guesses([[Piece("the", "the", Kind.STOPWORD)]], Parrot()).r_mask_replaced is None
+    assert result == make_counts(4, 3, 2, 1)
 
 
 @pytest.mark.parametrize("texts", [[], [[]], [[Piece("...", "...")]]])
 def test_nothing_to_attack_is_an_error(texts: list[list[Piece]]) -> None:
     with pytest.raises(SettingError, match=f"found no words to attack in {count_of(len(texts), 'text')}"):
         count_guesses(texts, Parrot())
-
-
-def test_progress_goes_up_to_one() -> None:
-    told: list[float] = []
-    count_guesses([[Piece("alice", "bob", Kind.REPLACED)]] * 4, Parrot(), progress=told.append)
-    assert told == [0.25, 0.5, 0.75, 1.0]
-
-
-def test_repeating_the_new_words_is_right_where_a_word_drew_itself(words: Sequence[str]) -> None:
-    sanitizer = Sanitizer(small_mapping(words, k=4), frozenset(), Settings.settle(policy="paper"))
-    texts = sanitizer.compare(["Alice, Bob and Carol met Dave."] * 50, eps=1.0)
-    result = count_guesses(texts, Parrot())
-    drawn = [piece for pieces in texts for piece in pieces if piece.kind == Kind.REPLACED]
-    assert result.words == 50 * 6  # `and` and `met` are not in the mapping, so they are kept
-    assert (result.replaced, result.guessed) == (200, 100 + result.replaced_guessed)
-    assert result.replaced_guessed == sum(piece.before.lower() == piece.after for piece in drawn)
-    assert 0 < result.replaced_guessed < 200
 
 
 VOCABULARY = Vocabulary(small_mapping(["don't", "alice", "house"], k=2), frozenset())
@@ -137,15 +117,6 @@ def test_guesses_follow_the_rules(public: list[list[str]], texts: list[list[str]
     assert found == [guess_naively(public, text) for text in texts]
 
 
-def test_each_rule_has_its_turn() -> None:
-    guesser = learn_from(["red wine tastes good", "red wine tastes odd", "red beer flows", "cold beer tastes good"])
-    assert guess(guesser, "red x tastes")[1] == "wine"  # seen between them
-    assert guess(guesser, "cold x flows")[1] == "beer"  # seen next to each of them
-    assert guess(guesser, "cold x y z")[1] == "beer"  # seen after the left one
-    assert guess(guesser, "y x flows")[1] == "beer"  # seen before the right one
-    assert guess(guesser, "y x z")[1] == "red"  # the first of the most frequent words
-
-
 def test_words_are_folded() -> None:
     guesser = learn_from(["I SHALL know", None, "", "You  shall, know?", "i will know"])
     assert guess(guesser, "I x KNOW")[1] == "shall"
@@ -162,15 +133,6 @@ def test_unusual_letters_fold_like_any_word() -> None:
     guesser = learn_from(["ΟΔΥΣΣΕΥΣ sails İstanbul", "οδυσσευς sails home"])
     assert guess(guesser, "x sails")[0] == "οδυσσευς"
     assert guess(guesser, "sails x y")[1] == "İstanbul".lower()
-
-
-def test_public_texts_help_against_similar_texts() -> None:
-    sentences = [f"the {who} sees the {what}" for who, what in (("cat", "rat"), ("dog", "bone"), ("cow", "hay"))]
-    guesser = learn_from(sentences)
-    plain = [[Piece(word, word, Kind.REPLACED) for word in re.findall(r"\w+", text)] for text in sentences]
-    noise = [[Piece(piece.before, "nothing", Kind.REPLACED) for piece in pieces] for pieces in plain]
-    assert count_guesses(plain, guesser).r_mask > 0.7
-    assert count_guesses(noise, guesser).r_mask < 0.5  # two words in five are `the`
 
 
 @pytest.mark.parametrize("texts", [[], [None, ""], ["... ?!", " "]])

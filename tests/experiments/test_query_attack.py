@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from custext_sql import build_mapping, load_embeddings, load_mapping
+from custext_sql import load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_query
-from custext_sql.experiments.attacks.query_attack import (
+from custext_sql.experiments.query_attack import (
     count_for_likeliest,
     count_for_mode,
     find_quantile,
@@ -45,7 +45,7 @@ def exact_likeliest(matrix: list[list[float]], word: int, draws: int) -> float:
 
 @pytest.mark.parametrize("row", [[0.9, 0.1], [0.7, 0.2, 0.1], [0.6, 0.2, 0.2], [0.97, 0.02, 0.01], [1.0, 0.0]])
 def test_few_draws_are_counted_exactly(row: list[float]) -> None:
-    found = count_for_mode(np.array(row), 0, simulations=SIMULATIONS, generator=np.random.default_rng(0)).draws
+    found = count_for_mode(np.array(row), 0, SIMULATIONS, np.random.default_rng(0)).draws
     assert found is not None
     success = [exact_mode(row, 0, draws) for draws in range(1, found + 1)]
     assert success[-1] > CONFIDENCE - NOISE
@@ -64,7 +64,7 @@ def test_many_draws_are_counted_within_their_error() -> None:
         middle = (low + high) // 2 | 1
         low, high = (low, middle) if success(middle) >= CONFIDENCE else (middle, high)
     for seed in range(5):
-        found = count_for_mode(row, 0, simulations=SIMULATIONS, generator=np.random.default_rng(seed))
+        found = count_for_mode(row, 0, SIMULATIONS, np.random.default_rng(seed))
         assert found.draws is not None and found.standard_error is not None
         assert abs(found.draws - high) < 4 * found.standard_error + 0.01 * high
         assert 0.002 * high < found.standard_error < 0.02 * high
@@ -73,9 +73,7 @@ def test_many_draws_are_counted_within_their_error() -> None:
 def test_the_most_likely_input_matches_all_outcomes() -> None:
     matrix = [[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]]
     for word in (0, 2):
-        found = count_for_likeliest(
-            np.array(matrix), word, simulations=SIMULATIONS, generator=np.random.default_rng(0)
-        ).draws
+        found = count_for_likeliest(np.array(matrix), word, SIMULATIONS, np.random.default_rng(0)).draws
         assert found is not None
         success = [exact_likeliest(matrix, word, draws) for draws in range(1, found + 1)]
         assert success[-1] > CONFIDENCE - NOISE
@@ -86,9 +84,7 @@ def test_the_most_likely_input_matches_all_outcomes() -> None:
 def test_the_standard_error_is_that_of_repeated_simulations(first: float) -> None:
     """Two inputs that mirror each other, so that the likeliest is the one whose output is more frequent."""
     matrix = np.array([[first, 1.0 - first], [1.0 - first, first]])
-    found = [
-        count_for_likeliest(matrix, 0, simulations=400, generator=np.random.default_rng(seed)) for seed in range(60)
-    ]
+    found = [count_for_likeliest(matrix, 0, 400, np.random.default_rng(seed)) for seed in range(60)]
     counts = [one.draws or 0 for one in found]
     errors = [one.standard_error or 0.0 for one in found]
     assert np.std(counts) == pytest.approx(np.mean(errors), rel=0.5, abs=0.5)
@@ -98,20 +94,10 @@ def test_the_standard_error_is_that_of_repeated_simulations(first: float) -> Non
 
 def test_equal_words_are_never_identified() -> None:
     equal = np.array([0.5, 0.5])
-    assert count_for_mode(equal, 0, simulations=100, generator=np.random.default_rng(0)).draws is None
-    assert count_for_mode(np.array([0.4, 0.6]), 0, simulations=100, generator=np.random.default_rng(0)).draws is None
+    assert count_for_mode(equal, 0, 100, np.random.default_rng(0)).draws is None
+    assert count_for_mode(np.array([0.4, 0.6]), 0, 100, np.random.default_rng(0)).draws is None
     same = np.array([[0.6, 0.4], [0.6, 0.4]])
-    assert count_for_likeliest(same, 1, simulations=100, generator=np.random.default_rng(0)).draws is None
-
-
-@pytest.mark.slow
-def test_car_needs_as_many_draws_as_in_the_paper(shared_data: Path, db_path: Path) -> None:
-    """GloVe 840B, Euclidean, K = 20, scores by word as in the published code; the paper has 1220, 250, 90, 6."""
-    load_embeddings(db_path, shared_data / "glove.840B.300d.34k.txt.gz", name="glove")
-    build_mapping(db_path, embedding="glove", k=20, normalization="word")
-    results = measure_queries(load_mapping(db_path), ["car"], [1.0, 2.0, 3.0, 8.0])
-    for result, expected in zip(results, (1280, 264, 98, 7), strict=True):
-        assert result.n_mode == pytest.approx(expected, rel=0.25)
+    assert count_for_likeliest(same, 1, 100, np.random.default_rng(0)).draws is None
 
 
 def test_more_eps_takes_fewer_draws(mapped_db: Path) -> None:
@@ -122,14 +108,6 @@ def test_more_eps_takes_fewer_draws(mapped_db: Path) -> None:
         for value in ("n_mode", "n_ml"):
             counts = [getattr(result, value) for result in three]
             assert counts == sorted(counts, reverse=True) and counts[0] > counts[-1] >= 1
-
-
-def test_the_same_seed_gives_the_same_results(mapped_db: Path) -> None:
-    mapping = load_mapping(mapped_db)
-    first, again = measure_queries(mapping, ["alice", "alice"], [2.0], simulations=500)
-    assert first == again
-    [other] = measure_queries(mapping, ["alice"], [2.0], simulations=500, seed=1)
-    assert other != first
 
 
 def test_the_calibration_is_checked_even_at_eps_0(mapped_db: Path) -> None:

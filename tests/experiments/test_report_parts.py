@@ -1,6 +1,5 @@
-"""What a verdict is based on: counts per row, certain guesses, the ledger, and larger groups."""
+"""What a report measures, and what its verdict is based on."""
 
-import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +20,14 @@ from custext_sql import (
     sanitize_file,
     sanitize_table,
 )
-from custext_sql.experiments.attacks.bayes_attack import (
+from custext_sql.errors import CusTextError
+from custext_sql.experiments import write_report
+from custext_sql.experiments.bayes_attack import (
     BayesResult,
     Prior,
     count_words,
-    join_neighbors,
     measure_bayes,
-    measure_floor,
+    measure_one_output,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report import (
@@ -36,7 +36,6 @@ from custext_sql.experiments.report import (
     count_let_through,
     find_earlier,
     list_alternatives,
-    measure_one_output,
 )
 from custext_sql.experiments.verdict import Figures
 from custext_sql.files.inputs.texts import Texts
@@ -96,16 +95,8 @@ def test_certain_and_unchanged_words_match_the_distributions(
         sum(inputs.values()) for inputs in together.values() if max(inputs.values()) >= 0.9 * sum(inputs.values())
     )
     unchanged = sum(inputs.get(output, 0.0) for output, inputs in together.items())
-    found = measure_one_output(attacked, eps)
+    found = measure_one_output(under_test, chances, eps, plus=plus)
     assert found["certain"] == pytest.approx(sure) and found["unchanged"] == pytest.approx(unchanged)
-
-
-def test_joined_groups_are_a_partition_and_easier_to_hide_in(under_test: MappingUnderTest) -> None:
-    sizes, chances = under_test.mapping.sizes, count(under_test).chances
-    joined = join_neighbors(sizes)
-    assert joined.sum() == sizes.sum() and len(joined) == math.ceil(len(sizes) / 2)
-    assert joined[0] == sizes[0] + sizes[1] and joined[-1] == (sizes[-1] if len(sizes) % 2 else sizes[-2:].sum())
-    assert measure_floor(joined, chances) <= measure_floor(sizes, chances)
 
 
 ONE_OUTPUT = {"certain": 0.1, "unchanged": 0.1, "floor_of_joined": 0.1}
@@ -141,7 +132,7 @@ def test_alternatives_are_smaller_eps_no_stopwords_and_larger_groups(
 
 
 def test_a_stored_mapping_with_larger_groups_is_measured(few_db: Path, under_test: MappingUnderTest) -> None:
-    for k in (10, 60, 40):
+    for k in (60, 40):
         build_mapping(few_db, embedding="starter", k=k)
     attacked = Attacked(under_test, count(under_test), plus=False)
     figures, curve = measure(attacked)
@@ -195,3 +186,29 @@ def _list_groups(mapping: Mapping, words: list[str]) -> list[int]:
     """Return the group of each word."""
     groups = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
     return [int(groups[mapping.index[word]]) for word in words]
+
+
+PUBLIC = ["the film was great and the story was dull", "a great story", "a dull film"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plus", [False, True])
+def test_a_report_at_eps_0(few_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plus: bool) -> None:
+    monkeypatch.setattr("custext_sql.experiments.report.SAMPLE", 2)
+    monkeypatch.setattr("custext_sql.experiments.report.SIMULATIONS", 100)
+    page = tmp_path / "page.html"
+    texts = ["the doctor said the car was fine", "she was happy"]
+    report = write_report(few_db, html=page, eps=0.0, data=texts, public=PUBLIC, plus=plus)
+    assert report.context is not None
+    assert [one.eps for one in report.context.results] == [0.0, 1.0, 2.0, 3.0, 8.0]
+    assert {one.eps for one in report.bayes} >= {0.0, 1.0} and {one.eps for one in report.queries} >= {0.0, 1.0}
+    assert all(row.worst_log_ratio == 0.0 for row in report.certificate)
+    written = page.read_text()
+    assert "Whole texts: the context attack" in written and "eps = 0" in written
+    assert all(text not in written for text in (*texts, *PUBLIC))
+    assert ("may replace another word" in written) == plus
+
+
+def test_a_report_needs_texts_to_attack(few_db: Path) -> None:
+    with pytest.raises(CusTextError, match="the context attack needs your texts too: custext report INPUT"):
+        write_report(few_db, public=PUBLIC)

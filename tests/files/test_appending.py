@@ -50,7 +50,6 @@ def run_night(shop: Path, *more: str) -> Result:
     return CliRunner().invoke(main, ["sanitize", *form, "--key-file", str(shop.with_name("key")), *more])
 
 
-@pytest.mark.usefixtures("each_ledger")
 def test_three_nights_release_each_row_once(shop: Path, mapped_db: Path) -> None:
     nights, added = list[Rows](), [1000, 0, 500]
     for night, rows in enumerate(added):

@@ -204,12 +204,6 @@ def test_no_line_is_taken_for_a_remark_nor_folder_for_a_value(db: Path, folder: 
     assert found in Sanitizer.load(db).distribution("alice", 1.0)
 
 
-def test_late_keys_of_json_are_kept(db: Path, folder: Path) -> None:
-    (folder / "in.jsonl").write_text('{"body": "alice"}\n' * 50_000 + '{"body": "bob", "extra": {"a": 1}}\n')
-    assert run("sanitize", "in.jsonl", "out.jsonl", "--column", "body").exit_code == 0
-    assert json.loads((folder / "out.jsonl").read_text().splitlines()[-1])["extra"] == {"a": 1}
-
-
 def test_a_name_that_looks_like_a_pattern_is_a_name(db: Path, folder: Path) -> None:
     (folder / "data[1].csv").write_text("id,body\n1,alice\n")
     (folder / "data1.csv").write_text("id,body\n9,zzz\n")

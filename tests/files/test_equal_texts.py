@@ -76,3 +76,32 @@ def test_the_same_record_and_text_give_the_same_bytes_everywhere(db: Path, folde
         doc._.custext_record = record
         docs.append(doc)
     assert [doc._.custext for doc in nlp.pipe(docs)] == expected
+
+
+def test_records_are_the_same_whatever_the_output_format(db: Path, folder: Path, key: Path) -> None:
+    (folder / "in.csv").write_text("id,key,body\n5,1.50,alice bob carol\n6,2024-01-05T10:00:00,alice bob carol\n")
+    options, found = ("--column", "body", "--key-file", key, "--record-column", "key", "--reuse-key"), set()
+    for target in ("a.csv", "b.jsonl", "c.parquet"):
+        assert run("sanitize", "in.csv", target, *options).exit_code == 0
+        with duckdb.connect() as connection:
+            found.add(tuple(connection.execute(f"SELECT body FROM '{target}' ORDER BY id").fetchall()))
+    assert len(found) == 1
+    for content, message in (
+        ("id,key,body\n1,a,alice\n2,a,bob\n", "1 value of column 'key' occurs more than once; IDs must be unique"),
+        ("id,key,body\n1,,alice\n", "column 'key' is NULL in 1 row; every row needs an ID"),
+    ):
+        (folder / "wrong.csv").write_text(content)
+        assert f"wrong.csv: {message}" in run("sanitize", "wrong.csv", "x.csv", *options).output
+
+
+def test_a_seed_repeats(db: Path, folder: Path) -> None:
+    (folder / "in.txt").write_text("alice bob carol\n" * 80_000)  # more than one block
+    with duckdb.connect() as connection:
+        connection.execute("COPY (SELECT 'alice bob' AS body FROM range(130000)) TO 'in.parquet' (FORMAT parquet)")
+    for source, options in (("in.txt", []), ("in.parquet", ["--column", "body"])):
+        found = set()
+        for number in range(2):
+            target = folder / f"out{number}{Path(source).suffix}"
+            assert run("sanitize", source, target, *options, "--seed", "1").exit_code == 0
+            found.add(target.read_bytes())
+        assert len(found) == 1

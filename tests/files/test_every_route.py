@@ -17,7 +17,7 @@ from custext_sql import Sanitizer, connect, read_ledger, register, strike_releas
 from custext_sql.files.opening import open_release
 from custext_sql.files.parts import add_part, sanitize_part
 from custext_sql.ledger.entries import COMPLETE
-from custext_sql.ledger.running import settle_all
+from custext_sql.ledger.release import settle_all
 from custext_sql.playground.serving import open_server
 from tests.files.test_data_files import db, folder, run
 from tests.playground.requesting import ask, upload

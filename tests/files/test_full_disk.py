@@ -55,7 +55,13 @@ def run_on(disk: Path, command: Sequence[object], size: str = "600k", **options:
     return process.returncode, printed, errors
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.json", "out.tsv.gz", "out.txt", "out.txt.gz"])
+SLOW = [
+    pytest.param(name, marks=pytest.mark.slow)
+    for name in ("out.parquet", "out.json", "out.tsv.gz", "out.txt", "out.txt.gz")
+]
+
+
+@pytest.mark.parametrize("name", ["out.csv", *SLOW])
 def test_a_release_names_the_file(mapped_db: Path, disk: Path, source: Path, name: str) -> None:
     has_columns = not name.startswith("out.txt")
     data = source.with_suffix(".csv" if has_columns else ".txt")
@@ -66,6 +72,7 @@ def test_a_release_names_the_file(mapped_db: Path, disk: Path, source: Path, nam
     assert list_releases(mapped_db) == []
 
 
+@pytest.mark.slow
 def test_a_query_names_the_file(mapped_db: Path, disk: Path, source: Path) -> None:
     query = f"SELECT custext_sanitize(body, 1, false) AS body, id FROM '{source.with_suffix('.csv')}'"
     status, left, errors = run_on(disk, [*CUSTEXT, "--db", mapped_db, "sql", query, "--output", disk / "out.csv"])
@@ -73,6 +80,7 @@ def test_a_query_names_the_file(mapped_db: Path, disk: Path, source: Path) -> No
     assert f"{disk / 'out.csv'}: the disk is full\n" in errors
 
 
+@pytest.mark.slow
 def test_a_query_into_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -> None:
     data = disk / "shop.duckdb"
     query = ["sql", "SELECT id, custext_sanitize(body, 1, false) AS body FROM reviews", "--into", "clean"]
@@ -84,6 +92,7 @@ def test_a_query_into_a_table_names_the_database(mapped_db: Path, disk: Path, so
     assert list_releases(mapped_db) == []
 
 
+@pytest.mark.slow
 def test_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -> None:
     data = disk / "shop.duckdb"
     script = 'cp "$1" "$2" && shift 2 && "$@"'
@@ -95,6 +104,7 @@ def test_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -
     assert list_releases(mapped_db) == []
 
 
+@pytest.mark.slow
 def test_temporary_files_name_their_folder(mapped_db: Path, disk: Path, source: Path) -> None:
     """A stream is stored there first, and so is its output."""
     environment = {**os.environ, "TMPDIR": str(disk)}
@@ -105,6 +115,7 @@ def test_temporary_files_name_their_folder(mapped_db: Path, disk: Path, source: 
         assert ended == (1, "", f"Error: cannot write {disk}: the disk is full\n")
 
 
+@pytest.mark.slow
 def test_spilled_data_names_its_folder(mapped_db: Path, disk: Path) -> None:
     query = "SELECT md5(i::VARCHAR) AS text FROM range(3000000) r(i) ORDER BY text"
     environment = {**os.environ, "TMPDIR": str(disk)}
@@ -127,33 +138,10 @@ def test_no_release_waits_forever(mapped_db: Path, disk: Path, source: Path, for
         assert ended == (1, "", f"Error: cannot write {target}: the disk is full\n")
 
 
-API = """
-import sys
-from custext_sql import OutputError, sanitize_file, sanitize_table
-
-database, source, target, tries = sys.argv[1:]
-for _ in range(int(tries)):
-    try:
-        sanitize_file(source, target, columns="body", policy="paper", database=database)
-    except OutputError as error:
-        assert str(error) == f"cannot write {target}: the disk is full", error
-    else:
-        raise SystemExit("the disk was not full")
-"""
-
-
-@pytest.mark.slow
-def test_no_call_waits_forever(mapped_db: Path, disk: Path, source: Path) -> None:
-    script = [sys.executable, "-c", API, mapped_db, source.with_suffix(".csv"), disk / "out.csv", str(TRIES)]
-    assert run_on(disk, script) == (0, "", "")
-    assert list_releases(mapped_db) == []
-
-
 # A pipe that nobody writes to: DuckDB waits in the kernel, where no interrupt reaches it.
 VIEW = "read_csv('pipe.csv', header = false, auto_detect = false, columns = {'body': 'VARCHAR'})"
 SOON = "from custext_sql.sql import queries; queries._STILL = 1.0\n"
 STUCK_COMMAND = SOON + "from custext_sql.cli import main; main()"
-STUCK_CALL = SOON + API.replace("sanitize_file(source,", "sanitize_table('stuck.duckdb', 'reviews',")
 
 
 @pytest.fixture
@@ -175,14 +163,6 @@ def test_a_stuck_command_ends_on_a_full_disk(mapped_db: Path, disk: Path, stuck:
     target = disk / f"out.{format}"
     command = [sys.executable, "-c", STUCK_COMMAND, "--db", mapped_db, "sql", query, "--output", target]
     assert run_on(disk, command, cwd=stuck) == (1, "", f"Error: cannot write {target}: the disk is full\n")
-    assert list_releases(mapped_db) == []
-
-
-@pytest.mark.slow
-def test_a_stuck_call_raises_on_a_full_disk(mapped_db: Path, disk: Path, stuck: Path) -> None:
-    script = [sys.executable, "-c", STUCK_CALL, mapped_db, "", disk / "out.csv", "1"]
-    status, left, errors = run_on(disk, script, cwd=stuck)
-    assert (status, left) == (0, ""), errors
     assert list_releases(mapped_db) == []
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from custext_sql import DataTable, Policy, Sanitizer, find_leaks, sanitize_file
 from custext_sql.errors import CusTextError
-from custext_sql.files.preview import word_counts
 from custext_sql.files.preview.leaks import LeakedKind, Leaks
 from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
@@ -49,6 +48,8 @@ def test_words_are_counted_by_kind_in_lower_case(db: Path) -> None:
     unknown = by_kind(leaks)["unknown"]
     assert (unknown.count, unknown.distinct, unknown.share) == (7, 4, 7 / leaks.words)
     assert by_kind(leaks)["symbol"].share is None
+    leaks = find_leaks(TEXTS, policy=Policy(keep_words={"Zzyzxa", "alice"}))
+    assert "zzyzxa" not in words_of(leaks, "unknown") and leaks.kept == 4
 
 
 @pytest.mark.parametrize(
@@ -71,11 +72,6 @@ def test_what_becomes_of_them_depends_on_the_policy(db: Path, policy: str | Poli
     assert found["symbol"].count == receipt.symbols
 
 
-def test_kept_words_are_no_leaks(db: Path) -> None:
-    leaks = find_leaks(TEXTS, policy=Policy(keep_words={"Zzyzxa", "alice"}))
-    assert "zzyzxa" not in words_of(leaks, "unknown") and leaks.kept == 4
-
-
 def test_counts_agree_with_a_plain_count_however_blocks_are_cut(
     db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,8 +79,8 @@ def test_counts_agree_with_a_plain_count_however_blocks_are_cut(
     lines = [f"alice x{number % 7} Carol y{number % 301}z Y{number % 11}Z\n" for number in range(3000)]
     (folder / "in.txt").write_text("".join(lines))
     expected = Counter(word for line in lines for word in re.findall(r"\w+", line.lower()) if word not in known)
-    monkeypatch.setattr(word_counts, "_MOST_ROWS", 500)
-    monkeypatch.setattr("custext_sql.files.inputs.text_lines._CHUNK", 4000)
+    monkeypatch.setattr("custext_sql.files.preview.leaks._MOST_ROWS", 500)
+    monkeypatch.setattr("custext_sql.files.inputs.encodings._CHUNK", 4000)
     leaks = find_leaks("in.txt", top=None)
     assert words_of(leaks, "unknown") == expected
     assert by_kind(leaks)["unknown"].distinct == len(expected)
@@ -135,14 +131,7 @@ def test_the_command_prints_what_the_function_returns(db: Path, folder: Path) ->
     assert any(line.split()[:1] == ["1"] and "U+1F600 grinning face" in line for line in lines)
     assert any(line.split() == ["1", "<email>", "me@example.org"] for line in lines)
     assert lines[-1].startswith("These are words of your texts")
-
-
-def test_nothing_is_saved(db: Path, folder: Path) -> None:
-    before = db.read_bytes()
-    (folder / "in.txt").write_text("alice zzyzxa\n")
-    assert run("leaks", "in.txt").exit_code == 0
-    assert db.read_bytes() == before and list_releases(db) == []
-    assert [path.name for path in folder.iterdir()] == ["in.txt"]
+    assert list_releases(db) == [] and [path.name for path in folder.iterdir()] == ["in.jsonl"]
 
 
 @pytest.mark.parametrize(

@@ -1,55 +1,18 @@
 """Settings and inputs that the public functions refuse."""
 
 import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from custext_sql import (
-    CusTextError,
-    Dataset,
-    read_ledger,
-    sanitize_file,
-    sanitize_table,
-)
-from custext_sql.errors import BudgetError, OutputError, SettingError, SourceError
-from custext_sql.files.text_releases import sanitize_text
+from custext_sql import CusTextError, Dataset, read_ledger, sanitize_file, sanitize_table
+from custext_sql.errors import BudgetError
+from custext_sql.files.line_releases import sanitize_text
 from tests.files.test_data_files import db, folder
 from tests.files.test_public_api import data, list_entries
 
 __all__ = ["data", "db", "folder"]  # fixtures
-
-
-def test_what_is_wrong_is_raised_and_nothing_is_written(db: Path, data: Path) -> None:
-    before = sorted(path.name for path in data.iterdir())
-    table = ("shop.duckdb", "reviews")
-    wrong: list[tuple[type[CusTextError], str, Callable[[], object]]] = [
-        (SettingError, r"columns=\[\.\.\.\]", lambda: sanitize_file("in.csv", "x.csv")),
-        (SettingError, "no columns", lambda: sanitize_file("in.txt", "x.txt", columns="body")),
-        (SettingError, "format 'xls' does not", lambda: sanitize_file("in.csv", "x.csv", columns="body", format="xls")),
-        (SettingError, "max_row_eps", lambda: sanitize_file("in.csv", "x.csv", columns="body", max_row_eps=-1.0)),
-        (SourceError, "no.csv does not exist", lambda: sanitize_file("no.csv", "x.csv", columns="body")),
-        (OutputError, "is the input", lambda: sanitize_file("in.csv", "in.csv", columns="body", force=True)),
-        (OutputError, "must end in", lambda: sanitize_file("in.csv", "x.txt", columns="body")),
-        (OutputError, "must end in", lambda: sanitize_table(*table, "x.txt", columns="body")),
-        (
-            OutputError,
-            "table reviews_2 already|is the input",
-            lambda: sanitize_table(*table, "reviews", columns="body"),
-        ),
-        (SourceError, "no.duckdb does not exist", lambda: sanitize_table("no.duckdb", "t", "x", columns="body")),
-        (
-            SourceError,
-            "in.csv is not a DuckDB file.*sanitize_file",
-            lambda: sanitize_table("in.csv", "t", "x", columns="body"),
-        ),
-    ]
-    for expected, message, call in wrong:
-        with pytest.raises(expected, match=message):
-            call()
-    assert sorted(path.name for path in data.iterdir()) == before and list_entries(db) == []
 
 
 @pytest.mark.slow

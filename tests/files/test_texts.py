@@ -11,8 +11,8 @@ import pytest
 
 from custext_sql import DataFiles, DataTable
 from custext_sql.errors import CusTextError, SettingError, SourceError
-from custext_sql.files.inputs import text_lines
-from custext_sql.files.inputs.texts import has_columns, list_columns, list_texts, name_texts, stream_rows, stream_texts
+from custext_sql.files.inputs import encodings
+from custext_sql.files.inputs.texts import has_columns, list_columns, list_texts, stream_rows, stream_texts
 
 TEXTS = ['a "b", c', None, "d\te", "naïve 😀", "2020-1-5"]
 
@@ -74,12 +74,6 @@ def test_formats_and_encodings_are_named_beside_the_path(folder: Path) -> None:
         list_texts(DataFiles("export.dat", encoding="utf-16"), "body")
     with pytest.raises(CusTextError, match="not UTF-8"):
         list_texts(DataFiles("export.dat", format="csv"), "body")
-
-
-def test_names_in_results() -> None:
-    assert name_texts(["one"]) == "texts" and name_texts("folder/some.csv") == "some.csv"
-    assert name_texts(DataFiles("folder/some.dat", "csv")) == "some.dat"
-    assert name_texts(DataTable("folder/shop.duckdb", "reviews")) == "shop.duckdb, table reviews"
 
 
 def test_a_table_is_read_in_blocks_and_left_alone_afterwards(folder: Path) -> None:
@@ -158,7 +152,7 @@ def test_lines_are_those_of_the_file_wherever_it_is_cut(tmp_path: Path, monkeypa
     lines = ["a\n", "\n", "b\r\n", "c\rd\n", "naïve\n", "the end"]
     (tmp_path / "in.txt").write_bytes("".join(lines).encode())
     for size in range(1, 30):
-        monkeypatch.setattr(text_lines, "_CHUNK", size)
+        monkeypatch.setattr(encodings, "_CHUNK", size)
         assert list_texts(tmp_path / "in.txt", None) == lines
 
 

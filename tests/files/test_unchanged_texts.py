@@ -11,8 +11,6 @@ import spacy
 
 from custext_sql import Policy, Sanitizer, find_leaks, make_key, sanitize_file
 from custext_sql.errors import PrivacyWarning, ReleaseWarning
-from custext_sql.files.opening import open_release
-from custext_sql.files.parts import add_part, sanitize_part
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.tally import Tally
 from tests.files.test_data_files import db, folder, run
@@ -30,13 +28,13 @@ POLICIES = [
 ]
 
 
-@pytest.mark.parametrize("eps", [0.0, 1.0, 5.0, [0.0, 5.0] * 2000])
+@pytest.mark.parametrize("eps", [0.0, [0.0, 5.0] * 500])
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("plus", [False, True])
 def test_the_count_is_that_of_a_plain_comparison(policy: Policy, eps: float | list[float], plus: bool) -> None:
     pool = ["A", "b", "C", "d", "e", "the", "AND", "zzz", "7", "12", "٣", "a's", "A’s", "...", "😀", ""]
     generator = np.random.default_rng(0)
-    texts = [" ".join(generator.choice(pool, size=size)) for size in generator.integers(0, 4, 4000)]
+    texts = [" ".join(generator.choice(pool, size=size)) for size in generator.integers(0, 4, 1000)]
     mapping = small_mapping([*"abcdefghij", "the"], k=3)
     sanitizer, tally = Sanitizer(mapping, frozenset({"the", "and"}), Settings(policy=policy)), Tally()
     released = sanitizer.sanitize_arrow(pa.array(texts), eps, plus, tally=tally).to_pylist()
@@ -82,15 +80,6 @@ def test_commands_count_and_warn(db: Path, folder: Path, texts: list[str | None]
     done = run(*arguments, input=lines)
     assert done.exit_code == 0, done.output
     assert "; 2 texts unchanged\n" in done.stderr and f"\nWarning: {WARNING}\n" in done.stderr
-    done = run(*arguments, *(() if "-" in arguments else ("--force",)), "--json", input=lines)
-    assert "texts_unchanged" not in done.stdout and f"Warning: {WARNING}\n" in done.stderr
-
-
-def test_one_text_is_told_of_too(db: Path, texts: list[str | None]) -> None:
-    warning = "Warning: 1 text came out unchanged: its words were kept or replaced by themselves\n"
-    for text, expected in zip(texts, (True, True, False, False, False, False, False), strict=True):
-        if text is not None:
-            assert (warning in run("sanitize", text, *AT_ZERO).stderr) is expected
 
 
 def test_python_counts_and_warns(db: Path, folder: Path, texts: list[str | None]) -> None:
@@ -101,13 +90,6 @@ def test_python_counts_and_warns(db: Path, folder: Path, texts: list[str | None]
         report = sanitize_file("in.csv", "out.csv", columns="body", eps=0, plus=True)
     assert receipt.texts_unchanged == report.receipt.texts_unchanged == 2
     assert "texts_unchanged" not in receipt.to_dict()  # for one text, it tells that the output is the input
-
-
-def test_parts_of_a_release_add_up(db: Path, texts: list[str | None]) -> None:
-    release = open_release("rows", columns="body", dataset="rows", database=db, eps=0.0, plus=True)
-    for text in texts:
-        add_part(release, sanitize_part(release.sanitizer, {"body": pa.array([text], pa.string())})[1])
-    assert release.publish().texts_unchanged == 2
 
 
 def test_documents_are_texts(db: Path, texts: list[str | None]) -> None:
@@ -134,15 +116,13 @@ def test_diff_marks_them(db: Path, folder: Path, texts: list[str | None]) -> Non
     assert run(*asked).stderr == ""
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("plus", [False, True])
+@pytest.mark.parametrize(("policy", "plus"), [(POLICIES[0], True), (POLICIES[3], False)])
 def test_leaks_counts_them_beforehand(db: Path, texts: list[str | None], policy: Policy, plus: bool) -> None:
     rows = [*texts, "zzz", "12", "zzz 12 the"]
     leaks = find_leaks(rows, plus=plus, policy=policy)
     sanitizer = Sanitizer.load(db, policy=policy)
-    if policy.numbers != "shape":  # a number may draw itself
-        assert leaks.unchanged_at_eps_0 == sanitizer.release(rows, 0, plus)[1].texts_unchanged
-    kept = [find_leaks([row], plus=plus, policy=policy) for row in rows]
+    assert leaks.unchanged_at_eps_0 == sanitizer.release(rows, 0, plus)[1].texts_unchanged
+    kept = [find_leaks([row], plus=plus, policy=policy) for row in rows if row]
     assert leaks.unchanged_at_any_eps == sum(one.words == one.in_clear > 0 for one in kept)
 
 

@@ -15,7 +15,6 @@ from tests.ledger_entries import list_releases
 __all__ = ["db", "folder"]  # fixtures
 
 
-@pytest.mark.slow
 def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) -> None:
     write_csv(folder / "in.csv")
     (folder / "numbers.csv").write_text("id,body\n1,2\n3,4\n")

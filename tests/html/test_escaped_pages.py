@@ -14,13 +14,11 @@ from jinja2 import Environment, UndefinedError, meta
 
 import custext_sql
 import spacy_plugin
-from custext_sql.experiments.attacks.bayes_attack import BayesResult
-from custext_sql.experiments.attacks.context_attack import ContextAttack, ContextResult
-from custext_sql.experiments.attacks.query_attack import QueryResult
-from custext_sql.experiments.evaluation.evaluations import Figure, TradeOff, TradeOffEvaluation
-from custext_sql.experiments.evaluation.experiment import EvaluationSetup
+from custext_sql.experiments.bayes_attack import BayesResult
+from custext_sql.experiments.context_attack import ContextAttack, ContextResult
+from custext_sql.experiments.evaluations import EvaluationSetup, Figure, TradeOff, TradeOffEvaluation, render_tradeoff
+from custext_sql.experiments.query_attack import QueryResult
 from custext_sql.experiments.report import Quantile, Report, render_report
-from custext_sql.experiments.tradeoff_page import render_tradeoff
 from custext_sql.experiments.verdict import Figures, judge
 from custext_sql.html.comparison import write_comparison
 from custext_sql.html.escaped_pages import render_page

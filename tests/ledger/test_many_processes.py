@@ -9,7 +9,7 @@ import pytest
 
 from custext_sql import read_ledger
 from custext_sql.ledger.entries import COMPLETE, PENDING
-from custext_sql.ledger.overview import find_releases
+from custext_sql.ledger.ledger import find_releases
 from tests.killing import Jobs, Moments
 from tests.ledger.releasing import EPS, MOST_WORDS, race, read_line, run_processes, write_texts
 

@@ -26,8 +26,8 @@ from custext_sql.ledger import records as records_module
 from custext_sql.ledger.entries import now
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.records import SpentRecords
+from custext_sql.ledger.schema import read_keyed
 from custext_sql.ledger.schema import records as records_table
-from custext_sql.ledger.store import read_keyed
 from custext_sql.sanitizer.tally import DRAWN, RecordLog
 from tests.conftest import WORDS
 from tests.processes import start
@@ -107,16 +107,16 @@ def place(db_path: Path) -> LedgerFile:
 @pytest.fixture
 def few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let three parts be joined, and two draws fill a row of the table."""
-    monkeypatch.setattr(records_module, "_MOST_PARTS", 3)
-    monkeypatch.setattr(records_module, "_SIZE", 2)
+    monkeypatch.setattr(records_module, "MOST_PARTS", 3)
+    monkeypatch.setattr(records_module, "ROW_SIZE", 2)
 
 
 some_draws = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12)
-some_releases = st.lists(st.tuples(st.sampled_from(["one", "two"]), some_draws), min_size=1, max_size=9)
+some_releases = st.lists(st.tuples(st.sampled_from(["one", "two"]), some_draws), min_size=1, max_size=7)
 
 
 @pytest.mark.usefixtures("few_parts")
-@settings(max_examples=40)
+@settings(max_examples=10)
 @given(some_releases, st.randoms(use_true_random=False))
 def test_records_add_up_as_in_a_plain_sum(releases: list[tuple[str, list[Draw]]], chooser: random.Random) -> None:
     """By two keys, in whichever order, while parts are joined again and again."""
@@ -147,10 +147,10 @@ def read(drawn: bytes) -> list[tuple[int, int, int]]:
 @pytest.mark.usefixtures("few_parts")
 def test_rows_of_the_table_say_which_records_they_hold(place: LedgerFile) -> None:
     """Only the rows around a record are read for it."""
-    for turn in range(8):
-        enter(place, [(number, turn) for number in range(40)])
+    for turn in range(4):
+        enter(place, [(number, turn) for number in range(30)])
     rows = fetch(place, "SELECT low, high, drawn FROM custext_records")
-    assert len(rows) > 20
+    assert len(rows) > 10
     for low, high, drawn in rows:
         prefixes = [record >> 56 for record, _, _ in read(drawn)]
         assert low <= prefixes[0] and prefixes[-1] <= high and prefixes == sorted(prefixes)
@@ -167,13 +167,13 @@ def test_known_draws_are_not_kept_again(place: LedgerFile) -> None:
 def test_the_thirty_third_release_joins_the_others(place: LedgerFile) -> None:
     """So that a release every night costs no more after years than after a month."""
     plain = PlainSum()
-    for night in range(70):
+    for night in range(34):
         plain.add(4, night, count_words(night))
         plain.add(night, 7, count_words(7))
         assert enter(place, [(4, night), (night, 7)]).largest == EPS * plain.most
         assert len(list_parts(place)) == night % 32 + 1
         assert list_kept(place) == set(list_parts(place))
-    assert enter(place, [(4, night) for night in range(70)]).largest == EPS * plain.most
+    assert enter(place, [(4, night) for night in range(34)]).largest == EPS * plain.most
 
 
 @pytest.mark.usefixtures("few_parts")
@@ -271,7 +271,7 @@ def by_keys(mapped_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return sanitizers
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(st.lists(st.tuples(st.integers(0, 1), rows_of_a_release), min_size=1, max_size=6))
 def test_releases_add_up_as_in_a_plain_sum(
     by_keys: list[Sanitizer], releases: list[tuple[int, list[tuple[str, int, str]]]]

@@ -13,8 +13,8 @@ from spacy.tokens import Doc
 
 from custext_sql import Dataset, Sanitizer, build_mapping, connect, load_mapping, make_key, register
 from custext_sql.errors import BudgetError, DatabaseError, KeyFileError, SettingError
-from custext_sql.ledger import connections
-from custext_sql.ledger.running import settle_all
+from custext_sql.ledger import places
+from custext_sql.ledger.release import settle_all
 from tests.conftest import WORDS
 from tests.ledger_entries import enter_release, list_releases, list_totals, peek_releases
 from tests.processes import hold_ledger
@@ -86,8 +86,6 @@ def test_what_the_ledger_refuses_is_refused_at_once(mapped_db: Path, tmp_path: P
     with pytest.raises(KeyFileError, match="--reuse-key"):
         connect(mapped_db, key_file=tmp_path / "k", dataset="other")
     connect(mapped_db, mapping="small-euclidean-k2", dataset=Dataset("d", second_mapping=True)).close()
-    with pytest.raises(SettingError, match="cannot keep budget_total"):
-        connect(mapped_db, dataset=Dataset("d", budget_total=5.0))
     with pytest.raises(SettingError, match="must be a name"):
         connect(mapped_db, dataset=Dataset())
 
@@ -129,7 +127,7 @@ def test_docs_cut_in_another_way_are_the_same_draws_and_chosen_in_another_way_ot
 
 
 def test_no_text_leaves_if_the_ledger_cannot_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_PATIENCE", 0.3)
+    monkeypatch.setattr(places, "PATIENCE", 0.3)
     sanitizer = Sanitizer.load(mapped_db)
     nlp = spacy.blank("en")
     nlp.add_pipe("custext", config={"database": str(mapped_db), "dataset": "d"})
@@ -174,7 +172,7 @@ def test_a_process_that_ends_leaves_the_truth(mapped_db: Path, end: str, expecte
 
 
 def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_PATIENCE", 0.3)
+    monkeypatch.setattr(places, "PATIENCE", 0.3)
     with connect(mapped_db, dataset="d") as connection:
         connection.execute(QUERY).fetchall()
         with hold_ledger(mapped_db):
@@ -190,12 +188,12 @@ ENDING = """
 import sys, threading, time
 from pathlib import Path
 from custext_sql import Sanitizer
-from custext_sql.ledger import connections
-from custext_sql.ledger.running import check_running
+from custext_sql.ledger import places
+from custext_sql.ledger.release import check_running
 from tests.ledger.test_running_release import draw
 from tests.processes import hold_ledger
 
-connections._PATIENCE = 0.3
+places.PATIENCE = 0.3
 release = Sanitizer.load(sys.argv[1]).open_release(check_running("d"), runs=True)
 draw(release, ["alice bob"])
 if sys.argv[2] == "locked":
@@ -230,7 +228,7 @@ def test_a_process_that_cannot_settle_says_so(mapped_db: Path, end: str, reason:
 FORKING = """
 import os, sys
 from custext_sql import Sanitizer
-from custext_sql.ledger.running import check_running
+from custext_sql.ledger.release import check_running
 from tests.ledger.test_running_release import draw
 
 release = Sanitizer.load(sys.argv[1]).open_release(check_running("d"), runs=True, at_least=True)
@@ -280,18 +278,6 @@ def test_a_pipeline_enters_its_docs(mapped_db: Path) -> None:
     settle_all()
     [total] = list_totals(mapped_db)
     assert (total.releases, total.total_eps) == (2, Decimal(2))
-
-
-def test_a_config_may_say_more_of_a_dataset(mapped_db: Path) -> None:
-    build_mapping(mapped_db, embedding="small", k=2)
-    Sanitizer.load(mapped_db).release(["alice"], dataset="notes")
-    config = {"database": str(mapped_db), "mapping": "small-euclidean-k2"}
-    with pytest.raises(BudgetError, match="--second-mapping"):
-        spacy.blank("en").add_pipe("custext", config={**config, "dataset": "notes"})
-    spacy.blank("en").add_pipe("custext", config={**config, "dataset": {"name": "notes", "second_mapping": True}})
-    for wrong in ({"nam": "notes"}, {"name": "notes", "budget_total": 3.0}, {}):
-        with pytest.raises(SettingError, match="dataset"):
-            spacy.blank("en").add_pipe("custext", config={**config, "dataset": wrong})
 
 
 PIPELINE = """

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from custext_sql import CusTextError, Dataset, Sanitizer, build_mapping, make_key, read_ledger, settle_release
-from custext_sql.errors import BudgetError, KeyFileError, SettingError
-from custext_sql.ledger.release import Release
-from custext_sql.ledger.running import check_running, settle_all
+from custext_sql import CusTextError, Dataset, Sanitizer, make_key, read_ledger, settle_release
+from custext_sql.errors import SettingError
+from custext_sql.ledger.release import Release, check_running, settle_all
 from custext_sql.text.columns import open_column
 from tests.ledger_entries import peek_releases
 
@@ -37,29 +36,6 @@ def test_a_release_without_a_dataset_only_counts(mapped_db: Path) -> None:
     assert not read_ledger(mapped_db).releases and not mapped_db.with_suffix(".ledger.sqlite").exists()
 
 
-def test_all_draws_are_one_release_in_the_ledger(mapped_db: Path) -> None:
-    release = Release(
-        Sanitizer.load(mapped_db),
-        check_running("notes"),
-        budgets={0.5, 2.0},
-        plus={False},
-        at_least=True,
-        runs=True,
-        run_id="r",
-    )
-    release.check()
-    seen = []
-    for _ in range(2):
-        draw(release, ["alice bob"], 2.0)
-        settle_all()
-        [entered] = peek_releases(mapped_db)
-        seen.append((entered.release_id, entered.started_at, entered.state))
-    assert seen[0] == seen[1]
-    assert (entered.dataset, entered.row_count, entered.replaced, entered.eps) == ("notes", 2, 4, 2.0)
-    assert entered.at_least and entered.run_id == "r"
-    assert release.receipt.budgets == (0.5, 2.0)
-
-
 def test_a_release_of_one_process_is_a_run_of_its_own(mapped_db: Path) -> None:
     """Otherwise two of them would count as parts with other rows."""
     sanitizer = Sanitizer.load(mapped_db)
@@ -74,23 +50,15 @@ def test_a_release_of_one_process_is_a_run_of_its_own(mapped_db: Path) -> None:
     assert read_ledger(mapped_db).totals[0].total_eps == Decimal(4)
 
 
-def test_what_cannot_be_kept_is_refused_at_once(mapped_db: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_kept_is_refused_at_once(mapped_db: Path) -> None:
     sanitizer = Sanitizer.load(mapped_db)
     with pytest.raises(SettingError, match="cannot keep budget_total"):
         open_running(sanitizer, Dataset("notes", budget_total=5.0))
     with pytest.raises(SettingError, match="eps must be 0, or between"):
         open_running(sanitizer, eps=101.0)
-    make_key(tmp_path / "key", mapped_db, eps=2.0)
-    with pytest.raises(KeyFileError, match="this key is for eps = 2, not 1"):
-        open_running(Sanitizer.load(mapped_db, key_file=tmp_path / "key"), eps=1.0)
     without_database = Sanitizer(sanitizer.mapping, frozenset())
     with pytest.raises(CusTextError, match="was not loaded from a database"):
         open_running(without_database)
-    draw(open_running(sanitizer), ["alice"])
-    settle_all()
-    build_mapping(mapped_db, embedding="small", k=2)
-    with pytest.raises(BudgetError, match="--second-mapping"):
-        open_running(Sanitizer.load(mapped_db, mapping="small-euclidean-k2"))
 
 
 def test_each_time_a_keyed_release_is_settled_its_records_add_up(mapped_db: Path, tmp_path: Path) -> None:

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 from custext_sql.arrays import Floats, Places
 from custext_sql.errors import MappingError, SettingError
-from custext_sql.mapping import grouping
 from custext_sql.mapping.grouping import Partition, pack_groups, partition_words, unpack_groups
 from custext_sql.mapping.making import group_words
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES, Similarity, UserSuppliedMeasure
-from custext_sql.vectors.starter import open_starter
 from tests import oracle
 from tests.mapping.test_refining import as_lists, random_vectors
 
@@ -52,16 +50,6 @@ def test_groups_equal_the_oracle_with_ties(measure: str, data: st.DataObject) ->
     assert as_lists(partition_words(rows, MEASURES[measure], k)) == oracle.greedy_groups(rows, k, DISTANCES[measure])
 
 
-@pytest.mark.slow
-@measures
-def test_groups_equal_the_oracle_on_real_vectors(measure: str) -> None:
-    """The shipped vectors are rounded, so they have many equal coordinates."""
-    [batch, *_] = open_starter().batches
-    vectors = batch.vectors[:3001]
-    found = partition_words(vectors, MEASURES[measure], 20)
-    assert as_lists(found) == oracle.greedy_groups(vectors, 20, DISTANCES[measure])
-
-
 @measures
 def test_groups_equal_the_oracle_where_float32_cannot_tell(measure: str) -> None:
     """Points are a millionth apart and far from the origin: a float32 product cannot distinguish them."""
@@ -71,9 +59,9 @@ def test_groups_equal_the_oracle_where_float32_cannot_tell(measure: str) -> None
 
 
 @measures
-def test_groups_equal_the_oracle_with_many_equal_points(measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "_ROWS", 64)  # distances are computed in blocks, and no more blocks than needed
-    vectors = np.repeat(random_vectors(4, 16), 3000, axis=0)[np.random.default_rng(1).permutation(12000)]
+def test_groups_equal_the_oracle_with_many_equal_points(measure: str) -> None:
+    """There are more equal points than fit into a block of distances."""
+    vectors = np.repeat(random_vectors(4, 16), 4500, axis=0)[np.random.default_rng(1).permutation(18000)]
     found = as_lists(partition_words(vectors, MEASURES[measure], 300))
     taken: set[int] = set()
     for group in found:  # equal points come first, the lowest numbers before the others
@@ -81,13 +69,6 @@ def test_groups_equal_the_oracle_with_many_equal_points(measure: str, monkeypatc
         same = [index for index in equal.tolist() if index not in taken]
         assert group[: len(same)] == same[:300]
         taken |= set(group)
-
-
-def test_groups_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = random_vectors(700)
-    usual = as_lists(partition_words(vectors, MEASURES["euclidean"], 5))
-    monkeypatch.setattr(grouping, "_BLOCK_BYTES", 0)
-    assert as_lists(partition_words(vectors, MEASURES["euclidean"], 5)) == usual
 
 
 def test_pivots_follow_the_given_order() -> None:
@@ -130,10 +111,10 @@ def test_k_outside_its_range_is_an_error(similarity: Similarity, k: int) -> None
         partition_words(random_vectors(10), similarity, k)
 
 
-def test_progress_ends_at_the_number_of_words() -> None:
-    seen: list[tuple[int, int]] = []
-    partition_words(random_vectors(23), MEASURES["euclidean"], 5, progress=lambda *state: seen.append(state))
-    assert seen == [(5, 23), (10, 23), (15, 23), (20, 23), (23, 23)]
+def test_progress_is_the_share_of_words() -> None:
+    seen: list[float] = []
+    partition_words(random_vectors(23), MEASURES["euclidean"], 5, progress=seen.append)
+    assert seen == [5 / 23, 10 / 23, 15 / 23, 20 / 23, 1.0]
 
 
 K = 5
@@ -150,7 +131,7 @@ def sample(count: int, stopwords: int) -> tuple[Partition, list[Places]]:
 @pytest.mark.parametrize(("count", "stopwords"), [(200, 20), (203, 21), (58, 7), (40, 3)])  # last groups of all sizes
 def test_groups_are_read_back_as_they_were(count: int, stopwords: int) -> None:
     partition, classes = sample(count, stopwords)
-    found = unpack_groups(pack_groups(partition, classes, DIGEST), classes, DIGEST, K)
+    found = unpack_groups(pack_groups(partition, classes, DIGEST), classes, DIGEST)
     assert found is not None
     assert as_lists(found) == as_lists(partition)
 
@@ -161,24 +142,22 @@ def test_groups_of_other_vectors_or_classes_are_not_used() -> None:
     swapped = [part.copy() for part in classes]
     swapped[0][0], swapped[1][0] = classes[1][0], classes[0][0]
     fewer = [np.arange(15, 200), np.arange(15)]
-    assert unpack_groups(packed, classes, "d2", K) is None
-    assert unpack_groups(packed, swapped, DIGEST, K) is None
-    assert unpack_groups(packed, fewer, DIGEST, K) is None
+    assert unpack_groups(packed, classes, "d2") is None
+    assert unpack_groups(packed, swapped, DIGEST) is None
+    assert unpack_groups(packed, fewer, DIGEST) is None
 
 
-@pytest.mark.parametrize("damage", ["a word moved", "a word missing", "a group of one"])
+@pytest.mark.parametrize("damage", ["a word missing", "a group of one"])
 def test_damaged_groups_are_refused(damage: str) -> None:
     partition, classes = sample(200, 20)
     header, _, content = lzma.decompress(pack_groups(partition, classes, DIGEST)).partition(b"\n")
     numbers = np.frombuffer(content, dtype="<u2").copy()
-    if damage == "a word moved":
-        numbers[30] = numbers[numbers != numbers[30]][-1]
-    elif damage == "a word missing":
+    if damage == "a word missing":
         numbers = numbers[:-1]
     else:
         numbers[30] = numbers.max() + 1
     with pytest.raises(MappingError, match="damaged"):
-        unpack_groups(lzma.compress(header + b"\n" + numbers.tobytes()), classes, DIGEST, K)
+        unpack_groups(lzma.compress(header + b"\n" + numbers.tobytes()), classes, DIGEST)
 
 
 def test_only_groups_in_the_order_of_the_file_can_be_packed() -> None:

@@ -19,7 +19,6 @@ from custext_sql.mapping.similarity import (
     choose_similarity,
     scale_scores,
     score_groups,
-    zero_rows,
 )
 
 
@@ -64,14 +63,6 @@ def test_a_function_that_returns_something_else_is_an_error(result: Floats, mess
         choose_similarity(broken, True).matrix(np.zeros((2, 1)), np.zeros((3, 1)))
 
 
-def test_functions_without_a_name_are_called_custom() -> None:
-    assert choose_similarity(lambda rows, columns: rows @ columns.T, True).name == "custom"
-
-
-def test_zero_rows() -> None:
-    assert zero_rows(np.array([[0.0, 1.0], [0.0, 0.0], [-0.0, 0.0]])).tolist() == [1, 2]
-
-
 closeness = hnp.arrays(
     np.float64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=8), elements=st.floats(-1e6, 1e6)
 )
@@ -105,19 +96,6 @@ def test_a_group_of_known_points() -> None:
     assert scores.tolist() == [[0, -STEPS // 2, -STEPS], [-STEPS // 2, 0, -middle], [-STEPS, -middle, 0]]
     [by_word] = score_groups(vectors, partition.groups(), MEASURES["euclidean"], "word")
     assert by_word.min(axis=1).tolist() == [-STEPS] * 3
-
-
-def test_cosine_scores_are_highest_for_the_word_itself() -> None:
-    vectors = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [-1.0, 0.0]], dtype=np.float32)
-    partition = partition_words(vectors, MEASURES["cosine"], 4)
-    [scores] = score_groups(vectors, partition.groups(), MEASURES["cosine"])
-    assert partition.members.tolist() == [0, 1, 2, 3]
-    assert scores.tolist() == [
-        [STEPS, STEPS, STEPS // 2, 0],
-        [STEPS, STEPS, STEPS // 2, 0],
-        [STEPS // 2, STEPS // 2, STEPS, STEPS // 2],
-        [0, 0, STEPS // 2, STEPS],
-    ]
 
 
 def test_rows_are_inputs_and_columns_outputs_for_asymmetric_measures() -> None:

@@ -114,17 +114,6 @@ def test_a_group_that_fails_is_made_anew_at_a_lower_temperature(monkeypatch: pyt
     assert table.weights[:25].tolist() == single.weights.tolist()
 
 
-@calibrations
-def test_groups_at_their_own_epsilons_are_those_made_one_by_one(calibration: str) -> None:
-    sizes, epsilons = np.array([5, 3, 5]), np.array([0.5, 4.0, 2.0])
-    groups = [random_scores(size, "symmetric", seed).reshape(-1) for seed, size in enumerate(sizes.tolist())]
-    together = certify(sizes, np.concatenate(groups), epsilons, calibration)
-    single = [certify(sizes[[n]], groups[n], float(epsilons[n]), calibration) for n in range(3)]
-    assert together.weights.tolist() == [weight for table in single for weight in table.weights.tolist()]
-    assert together.log_ratios.tolist() == [float(table.log_ratios[0]) for table in single]
-    assert (together.log_ratios <= epsilons).all()
-
-
 def test_nothing_that_fails_is_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], scores: Scores, temperatures: object) -> object:
         return np.ones(len(scores), dtype=np.uint64)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custext_sql.arrays import Bytes
-from custext_sql.mechanism import chacha20
-from custext_sql.mechanism.chacha20 import Nonce, draw_streams, run_blocks, stream_each
+from custext_sql.mechanism import randomness
+from custext_sql.mechanism.randomness import Nonce, draw_streams, run_blocks, stream_each
 
 ZEROS, NONE = "00" * 32, "00" * 12
 _STANDARD = """
@@ -53,23 +53,6 @@ def test_blocks_are_those_of_the_standard(key: str, counter: int, nonce: str, bl
     assert stream.astype("<u8").tobytes()[-64:].hex() == block
 
 
-def test_blocks_do_not_depend_on_their_neighbors(monkeypatch: pytest.MonkeyPatch) -> None:
-    some = [(as_key(key), counter, block) for key, counter, nonce, block in VECTORS if nonce == NONE] * 5
-    keys, counters, blocks = zip(*some, strict=True)
-    for at_once in (1, 3, 19, 20, 21):
-        monkeypatch.setattr(chacha20, "_AT_ONCE", at_once)
-        found = run_blocks(np.stack(keys), np.array(counters), (0, 0, 0))
-        assert [row.tobytes().hex() for row in found] == list(blocks)
-
-
-def test_a_stream_begins_with_block_0_and_has_the_number_of_the_stream_in_its_nonce() -> None:
-    whole = draw_streams(np.stack([as_key(ZEROS)] * 2), np.array([1, 2]), 0)
-    first, second = (np.frombuffer(bytes.fromhex(block), dtype="<u8") for _, _, _, block in VECTORS[1:3])
-    assert whole.tolist() == [*first, *first, *second]
-    other = draw_streams(as_key(ZEROS)[None], np.array([1]), 7)
-    assert other.astype("<u8").tobytes() == run_blocks(as_key(ZEROS)[None], np.array([0]), (0, 7, 0)).tobytes()
-
-
 @given(st.lists(st.integers(0, 5), max_size=12), st.sampled_from([0, 1, 2**32 - 1]), st.integers(0, 3))
 def test_both_ways_to_compute_streams_give_the_same_bytes(blocks: list[int], stream: int, seed: int) -> None:
     """Repeated 40 times, there are enough keys for NumPy; alone, there are few enough for OpenSSL."""
@@ -86,5 +69,5 @@ def test_many_short_streams_take_numpy_and_few_or_long_ones_openssl(
     rows: int, blocks: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise, the test above would compare one way with itself."""
-    monkeypatch.delattr(chacha20, "stream_each" if way == "run_blocks" else "run_blocks")
+    monkeypatch.delattr(randomness, "stream_each" if way == "run_blocks" else "run_blocks")
     draw_streams(np.zeros((rows, 32), dtype=np.uint8), np.full(rows, blocks), 0)

@@ -159,21 +159,6 @@ def test_a_record_that_may_be_an_id_with_a_colon_counts_for_either(rows: list[Ro
     assert found == [(place, *pair) for place, pair in enumerate(digest(rows))] + whole
 
 
-@given(st.text("ab:\0", max_size=20), st.integers(0, 20), st.integers(0, 20))
-def test_what_belongs_to_the_record_is_no_part_of_the_text(whole: str, one: int, other: int) -> None:
-    cuts = [(whole[:place], whole[place:]) for place in (min(one, len(whole)), min(other, len(whole)))]
-    first, second = (text for _, text in digest(cuts))
-    assert (first == second) == (cuts[0] == cuts[1])
-    length = len(whole).to_bytes(8, "little").decode("latin-1")
-    assert digest([("", length + whole)])[0][1] != digest([(whole, "")])[0][1]
-
-
-def test_digests_of_a_slice_are_those_of_its_rows() -> None:
-    column, records = (TextColumn(*join_texts(texts)) for texts in (["x", "text", "more"], ["x", "0", "1"]))
-    _, ids, texts = KeyedRandomness(SecretKey(SECRET), records[slice(1, 3)], column[slice(1, 3)]).digest()
-    assert list(zip(ids.tolist(), texts.tolist(), strict=True)) == digest([("0", "text"), ("1", "more")])
-
-
 @given(st.lists(st.lists(st.integers(0, 3), max_size=4), min_size=1, max_size=6))
 def test_the_digest_of_a_row_with_marks_depends_on_its_own_marks_alone(marks: list[list[int]]) -> None:
     rows: list[Row] = [(str(number), "text") for number in range(len(marks))]

@@ -2,7 +2,7 @@
 
 import math
 from decimal import Decimal, localcontext
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from custext_sql import Sanitizer
-from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.verifier import Verdict, exp_floor, verify_constant, verify_weights
 
 ONE = 1 << 64
@@ -54,13 +52,6 @@ def test_the_bound_is_below_the_exponential_and_close_to_it(epsilon: float) -> N
         exact = Decimal(epsilon).exp() * (1 << 256)
         assert Decimal(exp_floor(epsilon)) <= exact
         assert exact - Decimal(exp_floor(epsilon)) < exact * Decimal(2) ** -240
-
-
-def test_uniform_weights_hold_at_any_epsilon() -> None:
-    for size in (2, 3, 20, 1000):
-        cell = ONE // size
-        row = [ONE - cell * (size - 1)] + [cell] * (size - 1)
-        assert verify([[row] * size], 0.001) == [True]
 
 
 @given(epsilon=epsilons, low=st.integers(1, 2**60))
@@ -120,44 +111,12 @@ def test_several_tables_are_checked_in_full_and_compared_on_the_drawn_inputs_onl
     assert verify_together(sizes, 100.0, table, broken, drawn=none).holds.tolist() == [False, True]
 
 
-def test_only_the_group_that_fails_is_named() -> None:
-    good = [[ONE // 2, ONE // 2]] * 2
-    bad = [[ONE // 2, ONE // 2], [1, ONE - 1]]
-    large = [[ONE // 4] * 4] * 4
-    assert verify([good, large, bad, large, good], 1.0) == [True, True, False, True, True]
-
-
-def test_groups_are_found_wherever_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(0)
-    matrices: list[list[list[int]]] = []
-    for _ in range(60):
-        size = int(random.integers(2, 6))
-        matrices.append([[ONE - 7 * (size - 1)] + [7] * (size - 1)] * size)
-    matrices[41] = [[ONE - 7, 7], [7, ONE - 7]]
-    for cells in (1, 30, 1 << 20):
-        monkeypatch.setattr("custext_sql.mechanism.verifier._CELLS", cells)
-        assert [index for index, holds in enumerate(verify(matrices, 1.0)) if not holds] == [41]
-
-
-@pytest.mark.parametrize(
-    ("weights", "epsilons", "drawn", "message"),
-    [
-        (np.zeros(3, dtype=np.uint64), np.ones(1), None, "one unsigned 64-bit weight per pair"),
-        (np.zeros(4, dtype=np.int64), np.ones(1), None, "one unsigned 64-bit weight per pair"),
-        (np.zeros(4, dtype=np.float64), np.ones(1), None, "one unsigned 64-bit weight per pair"),
-        (np.full(4, 1 << 63, dtype=np.uint64), np.ones(2), None, "one 64-bit epsilon per group"),
-        (np.full(4, 1 << 63, dtype=np.uint64), np.ones(1, dtype=np.float32), None, "one 64-bit epsilon per group"),
-        (np.full(4, 1 << 63, dtype=np.uint64), np.ones(1), np.ones(3, dtype=bool), "one flag per word"),
-    ],
-)
-def test_arrays_that_do_not_fit_are_refused(
-    weights: npt.NDArray[np.uint64],
-    epsilons: npt.NDArray[np.float64],
-    drawn: npt.NDArray[np.bool_] | None,
-    message: str,
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        verify_weights(np.array([2]), [weights], epsilons, drawn)
+def test_groups_are_found_wherever_they_lie() -> None:
+    """Groups are checked some 100,000 weights at a time."""
+    matrices = [[[ONE - 7 * (size - 1)] + [7] * (size - 1)] * size for size in (300, 2, 3, 2, 300, 3, 2, 300)]
+    matrices[6] = [[ONE - 7, 7], [7, ONE - 7]]
+    matrices[7][:1] = [[7] * 299 + [ONE - 7 * 299]]
+    assert [index for index, holds in enumerate(verify(matrices, 1.0)) if not holds] == [6, 7]
 
 
 def test_each_group_is_held_to_its_own_epsilon_and_log_ratios_are_reported() -> None:
@@ -165,18 +124,6 @@ def test_each_group_is_held_to_its_own_epsilon_and_log_ratios_are_reported() -> 
     verdict = verify_weights(sizes, [weights], np.array([0.69, 0.7, 0.1]))
     assert verdict.holds.tolist() == [False, True, False]
     assert verdict.log_ratios.tolist() == [math.log(2)] * 3
-
-
-def test_tables_of_several_budgets_are_verified_together(mapped_db: Path) -> None:
-    mapping = Sanitizer.load(mapped_db).mapping
-    low, high = (certify(mapping.sizes, mapping.scores, epsilon).weights for epsilon in (0.5, 3.0))
-    assert verify_together(mapping.sizes, 3.0, low, high).holds.all()
-    verdict = verify_together(mapping.sizes, 0.5, low, high)
-    assert not verdict.holds.any() and (verdict.log_ratios > 0.5).all()
-    assert verify_together(mapping.sizes, 0.5, low).holds.all()
-    broken = high.copy()
-    broken[0] = 0  # a single zero among nonzero weights
-    assert not verify_together(mapping.sizes, 100.0, low, broken).holds[0]
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 3.0, 10.0, 12.0, 40.0])
@@ -209,3 +156,16 @@ def test_a_constant_output_of_its_group_holds() -> None:
     for outputs, flags in ((3, 2), (2, 3)):
         with pytest.raises(ValueError, match="one output and one flag per word"):
             verify_constant(np.array([2]), np.zeros(outputs, dtype=np.int64), np.ones(flags, dtype=bool))
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    fitting, ones = np.full(4, 1 << 63, dtype=np.uint64), np.ones(1)
+    wrong: list[tuple[Any, Any, Any]] = [(fitting[:3], ones, None), (fitting.astype(np.int64), ones, None)]
+    wrong += [
+        (fitting, np.ones(2), None),
+        (fitting, ones.astype(np.float32), None),
+        (fitting, ones, np.ones(3, dtype=bool)),
+    ]
+    for weights, epsilons, drawn in wrong:
+        with pytest.raises(ValueError, match="expected one .* per"):
+            verify_weights(np.array([2]), [weights], epsilons, drawn)

@@ -31,7 +31,7 @@ def served_db(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def playground(served_db: Path) -> Iterator["Address"]:
     """Return where a server listens, for tests that release nothing."""
     from custext_sql.playground.serving import open_server
@@ -40,7 +40,7 @@ def playground(served_db: Path) -> Iterator["Address"]:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def public_playground(served_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Address"]:
     """Return where a server listens whose attacker learned from public texts."""
     from custext_sql.playground.serving import open_server

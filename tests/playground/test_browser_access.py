@@ -14,8 +14,6 @@ from tests.playground.views import VIEWS
 pytestmark = MARKS
 
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
-SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 STICKING_OUT = """() => {
   const inner = document.documentElement.clientWidth;
   const scrolls = element => element && (
@@ -60,8 +58,7 @@ def tour(releasing: Address, browse: Callable[..., Visit]) -> Callable[..., Iter
     return walk
 
 
-@SIZES
-@SCHEMES
+@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")])
 def test_axe_finds_no_violation(
     axe: str, tour: Callable[..., Iterator[tuple[str, Page]]], size: dict[str, int], scheme: str
 ) -> None:
@@ -79,11 +76,10 @@ def test_axe_would_find_a_violation(axe: str, visit: Visit) -> None:
     assert any(one.startswith("label: #text") for one in visit.page.evaluate(AXE))
 
 
-@SCHEMES
 def test_axe_finds_no_violation_in_the_form_for_the_token(
-    axe: str, browse: Callable[..., Visit], playground: Address, scheme: str
+    axe: str, browse: Callable[..., Visit], playground: Address
 ) -> None:
-    visit = browse(playground, color_scheme=scheme, viewport=PHONE)
+    visit = browse(playground, color_scheme="dark", viewport=PHONE)
     visit.expected = ("403",)
     visit.page.goto(f"{visit.origin}/#token=wrong")
     expect(visit.page.get_by_label("Address or token")).to_be_visible()
@@ -92,7 +88,7 @@ def test_axe_finds_no_violation_in_the_form_for_the_token(
     assert visit.page.evaluate(STICKING_OUT) == []
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+@pytest.mark.parametrize("width", [320, 1280])
 def test_nothing_sticks_out(tour: Callable[..., Iterator[tuple[str, Page]]], width: int) -> None:
     found, clipped = {}, {}
     for view, page in tour(viewport={"width": width, "height": 800}):
@@ -105,15 +101,6 @@ def test_something_that_sticks_out_would_be_found(visit: Visit) -> None:
     assert visit.page.evaluate(STICKING_OUT) == []
     visit.page.evaluate("document.querySelector('#text').style.width = '3000px'")
     assert "TEXTAREA text" in str(visit.page.evaluate(STICKING_OUT))
-
-
-@SCHEMES
-def test_the_colors_are_those_of_the_scheme(browse: Callable[..., Visit], playground: Address, scheme: str) -> None:
-    visit = browse(playground, color_scheme=scheme)
-    visit.open()
-    background = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    brightness = sum(int(part) for part in background.strip("rgb()").split(",")) / 3
-    assert brightness > 200 if scheme == "light" else brightness < 60
 
 
 def test_on_a_phone_everything_is_in_one_column(browse: Callable[..., Visit], playground: Address) -> None:

@@ -38,16 +38,6 @@ def read_marks(visit: Visit) -> list[str]:
     return visit.output().locator("rt").all_inner_texts()
 
 
-def test_the_share_equals_the_marks(visit: Visit) -> None:
-    visit.write(TEXT)
-    visit.choose_eps("ArrowRight", times=10)
-    visit.turn_on_attack()
-    right = [right for _, _, right in list_guesses(visit)]
-    expect(visit.pane()).to_contain_text(f"{sum(right)} of {len(right)} replaced words guessed")
-    found = re.search(r"\(([\d.]+)%\)", visit.pane().inner_text())
-    assert found is not None and abs(float(found[1]) / 100 - sum(right) / len(right)) <= 0.005
-
-
 def test_the_guesses_are_those_of_the_library(visit: Visit, served_db: Path) -> None:
     visit.write(TEXT)
     visit.choose_eps("Home")
@@ -58,13 +48,6 @@ def test_the_guesses_are_those_of_the_library(visit: Visit, served_db: Path) -> 
     assert [(guess, right) for _, guess, right in list_guesses(visit)] == list(
         zip(expected.guesses, expected.right, strict=True)
     )
-
-
-def test_without_public_texts_the_page_says_that_it_is_a_single_guess(visit: Visit) -> None:
-    visit.write(TEXT)
-    visit.turn_on_attack()
-    expect(visit.pane()).to_contain_text("single guess")
-    expect(visit.pane()).to_contain_text("--public FILE")
 
 
 def test_with_public_texts_the_page_names_them(browse: Callable[..., Visit], public_playground: Address) -> None:
@@ -102,36 +85,3 @@ def test_the_view_follows_new_draws_and_settings(visit: Visit) -> None:
     visit.choose_eps("End")
     expect(visit.pane()).to_contain_text("replaced words guessed")
     visit.wait_until(lambda: sum(right for _, _, right in list_guesses(visit)) > len(before) // 2)
-
-
-def test_the_switch_can_be_turned_off_again(visit: Visit) -> None:
-    visit.write(TEXT)
-    expect(visit.switch()).not_to_be_checked()
-    visit.turn_on_attack()
-    expect(visit.switch()).to_be_checked()
-    after = visit.read_output()
-    visit.switch().click()
-    expect(visit.output().locator("rt")).to_have_count(0)
-    assert visit.read_output() == after
-    expect(visit.words().first).to_have_attribute("aria-label", re.compile("replaced|drew itself"))
-
-
-def test_a_text_in_which_nothing_is_replaced_has_nothing_to_guess(visit: Visit) -> None:
-    visit.write("Štěpánková")
-    visit.switch().click()
-    expect(visit.pane()).to_contain_text("No word was replaced")
-    assert visit.read_output() == "<unk>"
-
-
-def test_the_legend_explains_the_marks_of_the_attackers_view(visit: Visit) -> None:
-    visit.turn_on_attack()
-    legend = visit.page.get_by_role("list", name="Marks")
-    expect(legend).to_contain_text("right")
-    expect(legend).to_contain_text("wrong")
-
-
-def test_long_words_that_stay_are_no_problem(visit: Visit) -> None:
-    visit.open("policy=paper&view=attacker")
-    visit.write(f"The doctor said {'x' * 1001} to the family")
-    expect(visit.message).to_be_hidden()
-    expect(visit.output()).to_contain_text("x" * 1001)

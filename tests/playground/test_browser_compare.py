@@ -1,7 +1,5 @@
 """A person compares two settings on one text, in a browser."""
 
-import re
-
 from tests.playground.browser import MARKS, Visit, expect
 
 pytestmark = MARKS
@@ -36,23 +34,6 @@ def test_the_first_comparison_is_with_the_papers_settings(visit: Visit) -> None:
     assert "Štěpánková" in visit.read_output(1) and "Štěpánková" not in visit.read_output(0)
 
 
-def test_the_papers_settings_are_compared_with_better_ones(visit: Visit) -> None:
-    visit.write(TEXT)
-    with visit.redrawing():
-        visit.setting("Policy").select_option("paper")
-    compare(visit)
-    expect(visit.setting("Policy", 1)).to_have_value("strict")
-    assert "Štěpánková" not in visit.read_output(1)
-
-
-def test_typing_changes_both(visit: Visit) -> None:
-    visit.write(TEXT)
-    compare(visit)
-    visit.text.fill("doctor and mother")
-    for pane in (0, 1):
-        expect(visit.words(pane)).to_have_count(3)
-
-
 def test_each_has_its_own_settings_draws_and_view(visit: Visit) -> None:
     visit.write(TEXT)
     compare(visit)
@@ -67,14 +48,6 @@ def test_each_has_its_own_settings_draws_and_view(visit: Visit) -> None:
     assert len(visit.read_output(0).split()) == len(first.split())
 
 
-def test_both_have_a_verdict(visit: Visit) -> None:
-    visit.write(TEXT)
-    with visit.page.expect_response(lambda response: "/api/verdict" in response.url):
-        compare(visit)
-    for pane in (0, 1):
-        expect(visit.pane(pane)).to_contain_text(re.compile("green|amber|red", re.IGNORECASE))
-
-
 def test_the_cards_below_say_which_setting_they_are_about(visit: Visit) -> None:
     visit.write(TEXT)
     compare(visit)
@@ -84,25 +57,6 @@ def test_the_cards_below_say_which_setting_they_are_about(visit: Visit) -> None:
         expect(visit.region("Receipt")).to_contain_text(name, ignore_case=True)
         expect(visit.region("Receipt")).to_contain_text(f"eps {eps} per" if pane else "eps 0: each")
         expect(visit.region("The same settings").locator("code")).to_contain_text(f"--eps {eps}")
-
-
-def test_the_points_of_the_verdict_stay_unfolded(visit: Visit) -> None:
-    visit.page.get_by_text("Every point of the verdict").click()
-    compare(visit)
-    with visit.answer("/api/verdict", eps=50):
-        visit.choose_eps("End", pane=1)
-    expect(visit.region("Verdict on setting B").locator("details[open]")).to_be_visible()
-
-
-def test_a_word_of_the_second_can_be_opened(visit: Visit) -> None:
-    visit.write("doctor")
-    compare(visit)
-    visit.choose_eps("End", pane=1)
-    visit.words(1).first.click()
-    card = visit.region("A word and its group")
-    expect(card).to_contain_text(f"became {visit.read_output(1)}")
-    visit.words(0).first.click()  # its text may still be drawn, and the card follows
-    visit.wait_until(lambda: f"became {visit.read_output(0)}\n" in card.inner_text())
 
 
 def test_the_comparison_can_be_removed(visit: Visit) -> None:

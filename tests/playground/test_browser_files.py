@@ -5,7 +5,6 @@ import io
 import re
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from custext_sql import Sanitizer, read_ledger
@@ -80,14 +79,6 @@ def test_what_leaks_is_shown(clerk: Visit, tmp_path: Path) -> None:
     assert all("Štěpánková" in after for after in read_column(clerk, 1))
 
 
-def test_another_column_can_be_chosen(clerk: Visit, tmp_path: Path) -> None:
-    hand_in(clerk, write_csv(tmp_path))
-    with clerk.answer("/preview"):
-        clerk.page.get_by_label("Column").select_option("note")
-    clerk.wait_until(lambda: read_column(clerk, 0) == [row["note"] for row in ROWS[:10]])
-    expect(clerk.page.get_by_role("region", name="Code").locator("code")).to_contain_text("--column note")
-
-
 def test_the_sanitized_file_is_downloaded_and_in_the_ledger(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
     hand_in(clerk, write_csv(tmp_path))
     clerk.page.get_by_label("Name of the data").fill("march")
@@ -102,49 +93,6 @@ def test_the_sanitized_file_is_downloaded_and_in_the_ledger(clerk: Visit, tmp_pa
     expect(result).to_contain_text("12 rows")
     expect(result).to_contain_text("Copied unchanged: id, note")
     expect(result).to_contain_text("132 words")
-
-
-def test_previews_are_not_in_the_ledger(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
-    hand_in(clerk, write_csv(tmp_path))
-    assert read_ledger(few_db).releases == []
-
-
-def test_releases_of_the_same_data_add_up(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
-    hand_in(clerk, write_csv(tmp_path))
-    with clerk.answer("/preview"):
-        clerk.files.get_by_role("slider").press("End")
-    for _ in range(2):
-        save(clerk)
-    (total,) = read_ledger(few_db).totals
-    assert total.releases == 2 and total.dataset == "reviews.csv"
-    expect(clerk.page.get_by_role("region", name="Release", exact=True)).to_contain_text(re.compile("earlier|total|2"))
-
-
-def test_a_parquet_file_stays_one(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
-    path = tmp_path / "reviews.parquet"
-    with duckdb.connect() as connection:
-        connection.execute(f"COPY (FROM '{write_csv(tmp_path)}') TO '{path}'")
-    hand_in(clerk, path)
-    name, content = save(clerk)
-    assert name == "reviews.sanitized.parquet"
-    (tmp_path / name).write_bytes(content)
-    with duckdb.connect() as connection:
-        found = connection.execute(f"SELECT body FROM '{tmp_path / name}' ORDER BY id").fetchall()
-    assert [body for (body,) in found] == list(Sanitizer.load(few_db, eps=0.0).sanitize_batch(BODIES))
-
-
-def test_texts_that_come_out_unchanged_are_told_before_and_after(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
-    sanitizer, words = Sanitizer.load(few_db), " ".join(BODIES).lower().split()
-    stays, changes = (
-        next(word for word in words if word.isalpha() and (sanitizer.sanitize(word, 0) == word) is same)
-        for same in (True, False)
-    )
-    path = tmp_path / "notes.txt"
-    path.write_text(f"{stays}\n{changes}\n{stays} {changes}\n", encoding="utf-8")
-    hand_in(clerk, path)
-    expect(clerk.page.get_by_text("1 text would come out unchanged.", exact=True)).to_be_visible()
-    save(clerk)
-    expect(clerk.page.get_by_text("1 text came out unchanged: its words were kept")).to_be_visible()
 
 
 def test_lines_of_text_need_no_column(clerk: Visit, tmp_path: Path) -> None:
@@ -194,19 +142,6 @@ def test_a_file_can_be_deleted_from_the_server(clerk: Visit, tmp_path: Path) -> 
     expect(clerk.page.locator("#file-input")).to_have_value("")
     expect(clerk.page.locator("#file-input")).to_be_focused()
     hand_in(clerk, write_csv(tmp_path))  # the same one again
-
-
-def test_the_settings_are_those_of_the_text(clerk: Visit, tmp_path: Path) -> None:
-    hand_in(clerk, write_csv(tmp_path))
-    with clerk.answer("/preview"):
-        clerk.files.get_by_label("Keep stopwords").check()
-    clerk.page.locator("#tab-text").click()
-    expect(clerk.pane().get_by_role("checkbox", name="Keep stopwords")).to_be_checked()
-    assert clerk.read_eps() == 0
-
-
-def test_the_page_states_the_limit(clerk: Visit) -> None:
-    expect(clerk.page.get_by_role("region", name="Choose a file")).to_contain_text("200 MB")
 
 
 def test_hostile_names_and_cells_are_shown_as_they_are(clerk: Visit, tmp_path: Path) -> None:

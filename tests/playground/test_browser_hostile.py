@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tests.playground.browser import MARKS, Visit, expect
 
 pytestmark = MARKS
@@ -25,13 +23,13 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_a_hostile_text_is_shown_as_it_is(tab: Visit, name: str) -> None:
+def test_hostile_texts_are_shown_as_they_are(tab: Visit) -> None:
+    text = "\n".join(TEXTS.values())
     tab.open("eps=50&policy=paper&unknown=keep&numbers=keep&units=keep&case=match")
     tags = tab.page.evaluate("document.querySelectorAll('img, script, iframe, b').length")
-    found = tab.write(TEXTS[name])  # waits until the page shows what the server answered, to the letter
+    found = tab.write(text)  # waits until the page shows what the server answered, to the letter
     kept = re.findall(r"[<>&;{}$\"'\\%]", found["after"])
-    assert kept == re.findall(r"[<>&;{}$\"'\\%]", TEXTS[name])
+    assert kept == re.findall(r"[<>&;{}$\"'\\%]", text)
     place = next(place for place, word in enumerate(re.findall(r"doc\S*", found["before"])) if word)
     tab.words().nth(place).click()
     expect(tab.region("A word and its group")).not_to_contain_text("Choose a word")
@@ -39,16 +37,6 @@ def test_a_hostile_text_is_shown_as_it_is(tab: Visit, name: str) -> None:
     assert tab.read_output() == found["after"]
     assert tab.page.evaluate("document.querySelectorAll('img, script, iframe, b').length") == tags
     expect(tab.message).to_be_hidden()
-
-
-def test_every_word_of_a_hostile_text_can_be_opened(visit: Visit) -> None:
-    visit.write(" ".join(TEXTS.values()))
-    card = visit.region("A word and its group")
-    for word in visit.words().all():
-        word.press("Enter")
-        expect(card).to_contain_text(word.inner_text())
-        expect(card).not_to_contain_text("undefined")
-    expect(visit.message).to_be_hidden()
 
 
 def test_a_word_behind_emoji_is_where_it_belongs(visit: Visit) -> None:
@@ -90,22 +78,3 @@ def test_the_longest_text_gets_an_answer(visit: Visit) -> None:
     visit.words().nth(20_000).press("Enter")
     expect(visit.region("A word and its group")).to_contain_text("doctor became")
     visit.write("doctor")
-
-
-def test_the_longest_word_gets_an_answer(visit: Visit) -> None:
-    visit.write("x" * 200_000)
-    visit.words().first.press("Enter")
-    expect(visit.region("A word and its group")).to_contain_text("Not in the vocabulary")
-    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    visit.write("doctor")
-
-
-def test_a_text_of_2000_words_works_in_every_view(visit: Visit) -> None:
-    visit.write("the doctor said my mother was well " * 286)
-    found = visit.turn_on_attack()
-    assert len(found["guesses"]) == 2002 == visit.output().locator("rt").count()
-    visit.switch().click()
-    visit.page.locator("#compare").click()
-    expect(visit.words(1)).to_have_count(2002)
-    visit.words(1).last.press("Enter")
-    expect(visit.region("A word and its group")).not_to_contain_text("Choose a word")

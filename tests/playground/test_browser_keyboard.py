@@ -108,15 +108,6 @@ def test_words_are_one_stop_and_arrows_move_between_them(visit: Visit) -> None:
     expect(words.nth(1)).to_be_focused()  # where it was
 
 
-@pytest.mark.parametrize("key", ["Enter", "Space"])
-def test_enter_and_space_open_a_word_and_do_not_scroll(visit: Visit, key: str) -> None:
-    visit.write("doctor")
-    tab_to(visit, visit.words())
-    press(visit, key)
-    expect(visit.region("A word and its group")).to_contain_text("doctor became")
-    expect(visit.words().first).to_be_focused()
-
-
 def test_every_stop_of_the_tab_key_is_visible_and_none_is_a_trap(visit: Visit) -> None:
     visit.words().first.click()
     card = visit.region("A word and its group")
@@ -171,60 +162,6 @@ def test_no_update_loses_the_focus(visit: Visit) -> None:
     use(visit.page.locator("#tab-file"), "ArrowLeft")
 
 
-def test_a_verdict_that_arrives_while_it_has_the_focus_does_not_take_it_away(visit: Visit) -> None:
-    points = visit.page.get_by_text("Every point of the verdict")
-    unfolded = visit.region("Verdict").locator("details[open]")
-    expect(visit.busy).to_have_count(0)
-    held: list[Any] = []
-    visit.page.route("**/api/verdict", lambda route: held.append(route))
-    for count in (1, 0):
-        visit.page.get_by_role("button", name="Draw again").press("Enter")
-        visit.wait_until(lambda: held)
-        tab_to(visit, points)
-        press(visit, "Enter")
-        expect(unfolded).to_have_count(count)
-        held.pop().continue_()
-        expect(visit.busy).to_have_count(0)
-        expect(points).to_be_focused()
-        expect(unfolded).to_have_count(count)
-
-
-def test_a_text_that_arrives_while_a_word_has_the_focus_does_not_take_it_away(visit: Visit) -> None:
-    visit.write("doctor and mother and film")
-    held: list[Any] = []
-    visit.page.route("**/api/sanitize", lambda route: held.append(route), times=1)
-    visit.page.get_by_role("button", name="Draw again").press("Enter")
-    visit.wait_until(lambda: held)
-    tab_to(visit, visit.words())
-    press(visit, "ArrowRight")
-    press(visit, "ArrowRight")
-    with visit.redrawing():
-        held[0].continue_()
-    expect(visit.words().nth(2)).to_be_focused()
-    press(visit, "ArrowRight")
-    expect(visit.words().nth(3)).to_be_focused()
-
-
-def test_showing_all_words_of_a_group_does_not_lose_the_focus(visit: Visit) -> None:
-    visit.write("doctor")
-    visit.words().first.click()
-    tab_to(visit, visit.page.get_by_role("button", name="Show all 20 words"))
-    visit.page.keyboard.press("Enter")
-    expect(visit.region("A word and its group").locator("tbody tr:visible")).to_have_count(20)
-    focus = visit.page.evaluate("document.activeElement.closest('#word-card') !== null")
-    assert focus, "the focus should stay in the card"
-
-
-def test_showing_the_rest_of_a_long_text_does_not_lose_the_focus(visit: Visit) -> None:
-    with visit.answer("/api/sanitize"):
-        visit.text.fill("doctor " * 5000)
-    more = visit.output().get_by_role("button", name=re.compile("Show the other"))
-    more.focus()
-    visit.page.keyboard.press("Enter")
-    expect(more).to_have_count(0)
-    assert visit.words().evaluate_all("elements => elements.includes(document.activeElement)")
-
-
 def test_a_file_can_be_released_by_keys(releasing: Address, browse: Callable[..., Visit]) -> None:
     visit = browse(releasing)
     choosers: list[Any] = []
@@ -247,14 +184,3 @@ def test_a_file_can_be_released_by_keys(releasing: Address, browse: Callable[...
     tab_to(visit, visit.page.get_by_role("button", name="Delete this file"))
     visit.page.keyboard.press("Enter")
     expect(visit.page.locator("#file-input")).to_be_focused()
-
-
-def test_after_the_token_the_focus_is_in_the_text(tab: Visit, playground: Address) -> None:
-    tab.expected = ("403",)
-    tab.page.goto(f"{tab.origin}/")
-    field = tab.page.get_by_label("Address or token")
-    expect(field).to_be_focused()
-    tab.page.keyboard.type(playground.token)
-    tab.page.keyboard.press("Enter")
-    tab.wait_for_text()
-    expect(tab.page.locator("#text")).to_be_focused()

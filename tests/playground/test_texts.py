@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from custext_sql import Kind, Sanitizer
+from custext_sql import Sanitizer
 from custext_sql.kinds import spread_counts
 from custext_sql.playground.serving import Address
 from tests.playground.requesting import ask, connect, explain, read
@@ -34,6 +34,9 @@ POLICIES: list[dict[str, str]] = [
     {"name": "paper", "numbers": "mask"},
     {"name": "paper", "numbers": "keep", "unknown": "mask"},
 ]
+
+
+CHOICES = list(zip(POLICIES, [K20, K5, K20, K5], [False, False, True, True], strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +67,8 @@ def cut_both(answer: dict[str, Any]) -> tuple[list[str], list[str]]:
     return before, after
 
 
-@pytest.mark.parametrize("name", PLAIN)
-def test_only_words_change(client: httpx.Client, sanitizer: Sanitizer, name: str) -> None:
-    text = PLAIN[name]
+@pytest.mark.parametrize("text", PLAIN.values(), ids=PLAIN)
+def test_only_words_change(client: httpx.Client, sanitizer: Sanitizer, text: str) -> None:
     for eps in (0.0, 1.0):
         answer = ask(client, "sanitize", text=text, settings={"eps": eps})
         assert answer["before"] == text
@@ -95,9 +97,7 @@ def test_the_longest_text_is_sanitized_and_a_longer_one_is_refused(client: httpx
     assert message == "text: string should have at most 200000 characters"
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("mapping", [K20, K5])
-@pytest.mark.parametrize("plus", [False, True])
+@pytest.mark.parametrize(("policy", "mapping", "plus"), CHOICES)
 def test_every_setting_does_what_it_does_in_the_library(
     client: httpx.Client, served_db: Path, policy: dict[str, str], mapping: str, plus: bool
 ) -> None:
@@ -139,18 +139,6 @@ def test_a_text_that_came_out_unchanged_is_told(client: httpx.Client, sanitizer:
         assert ask(client, "verdict", text=text, settings=settings, **drawn)["receipt"]["warnings"] == warned
 
 
-def test_words_that_draw_themselves_are_named(client: httpx.Client) -> None:
-    text = "Film family doctor HOSPITAL the 12 zorglub " * 50
-    answer = ask(client, "sanitize", text=text, settings={"eps": 6})
-    words, outputs = cut_both(answer)
-    same = [
-        place
-        for place, (word, output, kind) in enumerate(zip(words, outputs, answer["kinds"], strict=True))
-        if kind == Kind.REPLACED and word.lower() == output
-    ]
-    assert answer["unchanged"] == same and 0 < len(same) < answer["kinds"].count(Kind.REPLACED)
-
-
 def test_kinds_have_their_names(client: httpx.Client) -> None:
     names = {one["number"]: one["name"] for one in read(client.get("/api/setup"))["kinds"]}
     text = "the family's zorglub 98765 a@b.org"
@@ -159,27 +147,21 @@ def test_kinds_have_their_names(client: httpx.Client) -> None:
         assert [names[kind] for kind in found["kinds"]] == [first, "replaced", "ending", "unknown", "number", "unit"]
 
 
-@pytest.mark.parametrize("calibration", ["paper", "tight"])
-def test_draws_follow_the_probabilities_that_are_shown(client: httpx.Client, calibration: str) -> None:
+def test_draws_follow_the_probabilities_that_are_shown(client: httpx.Client) -> None:
     def find_chances(eps: float) -> dict[str, float]:
-        settings = {"eps": eps, "calibration": calibration}
+        settings = {"eps": eps, "calibration": "tight"}
         group = ask(client, "inspect", word="doctor", output="doctor", settings=settings)["group"]
         return {one["output"]: one["probability"] for one in group}
 
     counts: Counter[str] = Counter()
     for _ in range(10):
-        settings = {"eps": 3, "calibration": calibration}
+        settings = {"eps": 3, "calibration": "tight"}
         counts.update(cut_both(ask(client, "sanitize", text="doctor " * 3_000, settings=settings))[1])
     chances = find_chances(3)
     assert len(chances) == 20 and set(counts) <= set(chances)
     assert fits([counts[word] for word in chances], list(chances.values()))
     for other in (find_chances(2.4), find_chances(3.6)):  # a small bias is noticed
         assert not fits([counts[word] for word in chances], [other[word] for word in chances])
-
-
-def test_every_request_draws_anew(client: httpx.Client) -> None:
-    text = "family doctor film " * 100
-    assert len({ask(client, "sanitize", text=text)["after"] for _ in range(5)}) == 5
 
 
 def test_the_mappings_are_listed_with_the_default_first(client: httpx.Client) -> None:
@@ -193,17 +175,11 @@ def test_the_mappings_are_listed_with_the_default_first(client: httpx.Client) ->
     [
         ({"eps": "1"}, 422, "settings.eps: input should be a valid number"),
         ({"eps": 101}, 422, "settings.eps: input should be less than or equal to 100"),
-        ({"eps": -1}, 422, "settings.eps: input should be greater than or equal to 0"),
-        ({"eps": True}, 422, "settings.eps: input should be a valid number"),
-        ({"eps": 10**400}, 422, "settings.eps: input should be"),
         ({"eps": 0.0001}, 400, "eps must be 0, or between 0.001 and 100"),
         ({"plus": 1}, 422, "settings.plus: input should be a valid boolean"),
         ({"mapping": "starter-euclidean-k2"}, 400, "mapping 'starter-euclidean-k2' does not exist"),
-        ({"mapping": ""}, 422, "settings.mapping: string should have at least 1 character"),
         ({"calibration": "loose"}, 422, "settings.calibration: input should be 'paper' or 'tight'"),
-        ({"policy": {"name": "lax"}}, 422, "settings.policy.name: input should be 'strict' or 'paper'"),
         ({"policy": {"keep_words": ["a"]}}, 422, "settings.policy.keep_words: extra inputs are not permitted"),
-        ({"key_file": "k"}, 422, "settings.key_file: extra inputs are not permitted"),
         ([], 422, "settings: input should be a valid dictionary"),
     ],
 )

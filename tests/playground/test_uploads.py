@@ -131,14 +131,6 @@ def test_a_preview_shows_what_the_library_finds(site: Site, tmp_path: Path, plus
     assert len(list_releases(site.database)) == before
 
 
-def test_leaks_depend_on_the_settings(site: Site) -> None:
-    file = upload(site.client, "reviews.csv", CSV.encode())
-    keeping = {"name": "strict", "unknown": "keep", "units": "keep"}
-    found = [site.preview(file, "body", policy=policy)["leaks"]["in_clear"] for policy in ({"name": "strict"}, keeping)]
-    assert found[0] < found[1]
-    assert site.preview(file, "note")["leaks"]["words"] == 4
-
-
 def test_a_word_that_leaks_is_shown_in_part_if_it_is_long(site: Site) -> None:
     file = upload(site.client, "a.txt", b"q" * 1_000_000 + b" zorglub\n")
     found = site.preview(file, None)
@@ -176,31 +168,6 @@ def test_another_mapping_needs_to_be_allowed(site: Site) -> None:
     body = {"dataset": "two mappings", "settings": settings, "second_mapping": True}
     response = site.client.post(f"/api/files/{file['id']}/release", json=body)
     assert response.status_code == 200 and len(find_releases(site, "two mappings")) == 2
-
-
-def test_a_dataset_of_the_command_line_is_continued(site: Site, tmp_path: Path) -> None:
-    """Its name is the path of the file, which the server knows too."""
-    path = tmp_path / "reviews.txt"
-    path.write_text("the family was well\n")
-    sanitize_file(path, tmp_path / "out.txt", eps=1, database=site.database)
-    file = upload(site.client, "reviews.txt", path.read_bytes())
-    site.release(file, [], str(path), eps=2)
-    [total] = [total for total in list_totals(site.database) if total.dataset == str(path)]
-    assert total.total_eps == 4 * 3
-
-
-@pytest.mark.slow
-def test_draws_are_fresh_and_every_policy_counts(site: Site) -> None:
-    file = upload(site.client, "a.txt", b"family doctor film mother hospital\n" * 50)
-    outputs = set()
-    for calibration in ("paper", "tight", "paper"):
-        site.release(file, [], "fresh", calibration=calibration, policy={"name": "paper", "unknown": "mask"})
-        outputs.add(site.download(file))
-    assert len(outputs) == 3
-    releases = find_releases(site, "fresh")
-    assert [release.calibration for release in releases] == ["paper", "tight", "paper"]
-    assert {release.draws for release in releases} == {"fresh"}
-    assert all("unknown=mask numbers=shape" in release.policy for release in releases)
 
 
 def test_several_columns_are_released_together(site: Site) -> None:

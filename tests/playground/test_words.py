@@ -107,17 +107,11 @@ def test_a_word_is_inspected_as_in_the_library(
     [
         ("zorglub", "zorglub", {}, "is not in mapping"),
         ("doctor", "zorglub", {}, "is not in mapping"),
-        ("doctor", "<unk>", {}, "is not in mapping"),
-        ("doctor", "a sentence", {}, "is not in mapping"),
         ("98765", "98765", {"policy": {"name": "paper"}}, "is not in mapping"),
-        ("a@b.org", "<unit>", {}, "is not in mapping"),
-        ("'", "'", {}, "is not in mapping"),
         ("\x00", "\ufeff", {}, "is not in mapping"),
         ("the", "the", {"plus": True}, "not replaced at these settings"),
         ("doctor", "the", {"plus": True}, "what became of the word, at the same settings"),
-        ("doctor", "doctor", {"eps": 0}, "what became of the word, at the same settings"),
         ("doctor", "film", {}, "what became of the word, at the same settings"),
-        ("doctor", "doctor", {"eps": 0.0001}, "eps must be 0, or between"),
         ("doctor", "doctor", {"mapping": "none"}, "mapping 'none' does not exist"),
     ],
 )
@@ -128,21 +122,11 @@ def test_a_word_that_cannot_be_inspected_is_explained(
     assert message in said and len(said) > 10
 
 
-@pytest.mark.parametrize("change", ["none", "fewer", "more", "masks", "others", "unknown", "empty", "moved"])
-def test_outputs_of_another_text_are_refused(client: httpx.Client, change: str) -> None:
+def test_outputs_of_another_text_are_refused(client: httpx.Client) -> None:
     outputs = sanitize(client, {"eps": 0})
-    wrong = {
-        "none": [],
-        "fewer": outputs[:-1],
-        "more": [*outputs, "film"],
-        "masks": ["<unk>"] * len(outputs),
-        "others": ["the"] * len(outputs),
-        "unknown": ["zorglub"] * len(outputs),
-        "empty": [""] * len(outputs),
-        "moved": outputs[1:] + outputs[:1],
-    }[change]
-    said = explain(client, "attack", text=TEXT, outputs=wrong, settings={"eps": 0})
-    assert said == "outputs must be what became of each word of the text, at the same settings"
+    for wrong in ([], [*outputs, "film"], ["<unk>"] * len(outputs), ["the"] * len(outputs), [""] * len(outputs)):
+        said = explain(client, "attack", text=TEXT, outputs=wrong, settings={"eps": 0})
+        assert said == "outputs must be what became of each word of the text, at the same settings"
 
 
 def test_outputs_at_other_settings_are_refused(client: httpx.Client) -> None:
@@ -151,7 +135,7 @@ def test_outputs_at_other_settings_are_refused(client: httpx.Client) -> None:
     ask(client, "attack", text=TEXT, outputs=outputs, settings={"eps": 1, "mapping": K5})
 
 
-@pytest.mark.parametrize("text", ["", " \r\n", "zorglub 98765", "the the the", "😀 \x00", "'s", "a@b.org"])
+@pytest.mark.parametrize("text", ["", "zorglub 98765 😀 \x00", "the the the"])
 def test_texts_without_anything_to_guess_are_no_problem(client: httpx.Client, text: str) -> None:
     for settings in SETTINGS:
         outputs = sanitize(client, settings, text)
@@ -159,13 +143,6 @@ def test_texts_without_anything_to_guess_are_no_problem(client: httpx.Client, te
         assert (found["share"] is None) == (found["places"] == [])
         judged = ask(client, "verdict", text=text, settings=settings, unchanged=0)["verdict"]
         assert judged["color"] in ("green", "amber", "red")
-
-
-def test_a_long_word_that_stays_is_no_problem(client: httpx.Client) -> None:
-    text, settings = f"my {'q' * 50_000} film", {"policy": {"name": "paper"}}
-    outputs = sanitize(client, settings, text)
-    assert outputs[1] == "q" * 50_000
-    assert ask(client, "attack", text=text, outputs=outputs, settings=settings)["places"] == [0, 2]
 
 
 def test_types_are_checked(client: httpx.Client) -> None:

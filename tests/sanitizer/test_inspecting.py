@@ -2,16 +2,13 @@
 
 import pickle
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from custext_sql import Policy, Sanitizer, make_key
-from custext_sql.errors import KeyFileError, MappingError, SettingError
+from custext_sql.errors import KeyFileError, MappingError
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.sampler import Sampler
 from custext_sql.sanitizer.settings import Settings
-from custext_sql.sanitizer.vocabulary import Guarantees, Vocabulary
 from tests.small_mapping import small_mapping
 
 WORDS = ["alice", "bob", "carol", "dave", "erin", "frank", "naïve", "heidi"]
@@ -68,18 +65,6 @@ def test_words_that_the_mapping_lacks_are_refused(mapping: Mapping, word: str) -
         Sanitizer(mapping).inspect(word)
 
 
-def test_wrong_settings_are_refused(mapping: Mapping) -> None:
-    sanitizer = Sanitizer(mapping)
-    with pytest.raises(SettingError, match="the word must be a string; found int"):
-        sanitizer.inspect(5)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="eps must be 0, or between"):
-        sanitizer.inspect("alice", -1.0)
-    with pytest.raises(SettingError, match="plus must be a bool"):
-        sanitizer.inspect("alice", plus="no")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="policy must be one of"):
-        sanitizer.with_policy("loose")
-
-
 @pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
 def test_another_policy_changes_nothing_else(mapping: Mapping) -> None:
     stopwords, text = frozenset({"bob"}), "Alice and Bob 12 zyzzyva " * 20
@@ -120,19 +105,3 @@ def test_a_key_works_with_its_policy_only(mapped_db: Path, tmp_path: Path) -> No
     with pytest.raises(KeyFileError, match="this key is for policy = "):
         keyed.with_policy("paper")
     assert keyed.with_fresh_draws().with_policy("paper").policy.unknown == "keep"
-
-
-class Forgetful(dict[Any, Any]):
-    """A dict that another thread clears after every write."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value)
-        self.clear()
-
-
-def test_a_guarantee_is_found_although_another_thread_clears_the_cache(
-    mapping: Mapping, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    guarantees = Guarantees(mapping, Vocabulary(mapping, frozenset()), Sampler(mapping, "paper"))
-    monkeypatch.setattr(guarantees, "_found", Forgetful())
-    assert guarantees.find([2.0], [False]).budgets == (2.0,)

@@ -1,6 +1,5 @@
 """Words are found and replaced as by a plain reading of the rules; all else stays byte for byte, in its place."""
 
-import random
 import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
@@ -17,11 +16,9 @@ from custext_sql.mechanism.randomness import SecureRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.sanitizer import replacer
 from custext_sql.sanitizer.policy import POLICIES, Policy
-from custext_sql.sanitizer.replacer import Replacer, Rewriting
-from custext_sql.sanitizer.row_settings import RowSettings
+from custext_sql.sanitizer.replacer import Replacer, Rewriting, RowSettings
 from custext_sql.sanitizer.tally import CLEAR
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import find_words
+from custext_sql.sanitizer.words import Vocabulary, find_words
 from custext_sql.text.characters import APOSTROPHES
 from custext_sql.text.encoded_text import EncodedText, join_texts
 from custext_sql.text.word_boundaries import are_words, fold_word, normalize_words
@@ -117,32 +114,20 @@ def replaced(rows: Sequence[str], mapping: Mapping, vocabulary: Vocabulary, poli
     return [content[start:end].decode() for start, end in pairwise(bounds)]
 
 
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(rows=st.lists(texts, max_size=6), plus=st.booleans())
-@example(rows=["don", "'t", "Alice", "'s"], plus=True)
-def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[str], plus: bool) -> None:
-    text, offsets = join_texts(rows)
-    decided = find_words(EncodedText(text), offsets, vocabulary, plus=plus)
+@settings(max_examples=60)
+@given(rows=st.lists(st.tuples(texts, st.booleans()), max_size=6))
+@example(rows=[("don", True), ("'t", False), ("Alice", True), ("'s", True)])
+def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[tuple[str, bool]]) -> None:
+    """Stopwords stay in the rows that say so."""
+    text, offsets = join_texts([row for row, _ in rows])
+    decided = find_words(EncodedText(text), offsets, vocabulary, plus=np.array([plus for _, plus in rows], dtype=bool))
     found: list[list[tuple[str, int]]] = [[] for _ in rows]
     for start, end, row, kind in zip(decided.starts, decided.ends, decided.rows, decided.kinds, strict=True):
         found[row].append((text[start:end].tobytes().decode(), int(kind)))
-    assert found == [read_kinds(row, plus) for row in rows]
+    assert found == [read_kinds(row, plus) for row, plus in rows]
 
 
-@settings(max_examples=100)
-@given(rows=st.lists(st.tuples(texts, st.booleans()), max_size=6))
-def test_stopwords_stay_in_the_rows_that_say_so(vocabulary: Vocabulary, rows: list[tuple[str, bool]]) -> None:
-    text, offsets = join_texts([row for row, _ in rows])
-    decided = find_words(EncodedText(text), offsets, vocabulary, plus=np.array([plus for _, plus in rows], dtype=bool))
-    found: list[list[int]] = [[] for _ in rows]
-    for row, kind in zip(decided.rows, decided.kinds, strict=True):
-        found[row].append(int(kind))
-    assert found == [[kind for _, kind in read_kinds(row, plus)] for row, plus in rows]
-
-
-@pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(
     rows=st.lists(texts, max_size=6),
     plus=st.booleans(),
@@ -201,27 +186,6 @@ def test_digits_are_uniform(mapping: Mapping, vocabulary: Vocabulary) -> None:
     counts = np.bincount([int(digit) for digit in result], minlength=10)
     assert len(result) == 20_000
     assert ((counts - 2000) ** 2 / 2000).sum() < 56  # chi-squared with 9 degrees of freedom: about one in 10^8
-
-
-def test_separators_survive_in_a_long_random_text(mapping: Mapping, vocabulary: Vocabulary) -> None:
-    chooser = random.Random(5)
-    alphabet = [chr(code) for code in range(0x250)] + ["中", "😀", "\u0301", "’", "ب", " ", "alice", "the"]
-    rows = ["".join(chooser.choices(alphabet, k=2000)) for _ in range(50)]
-    outputs = replaced(rows, mapping, vocabulary, Policy(units="keep"), False)
-    for row, after in zip(rows, outputs, strict=True):
-        before = without_invisible(row)
-        hidden = after.replace("<unk>", "w").replace("<num>", "w")
-        assert _separators(before) == _separators(hidden)
-        kept = {normalize_words(word) for parts in read_words(hidden) for word in parts} - {"w"}
-        assert kept <= set(WORDS) | {"don", "t"} | set(ENDINGS)
-
-
-def _separators(text: str) -> str:
-    """Return a text without words and apostrophes, which a word of the vocabulary may contain."""
-    for parts in read_words(text):
-        for part in parts:
-            text = text.replace(part, "'", 1)
-    return text.translate(dict.fromkeys(map(ord, APOSTROPHES)))
 
 
 # a text as pieces: the text between words, and words with their replacements (None: the word itself)

@@ -60,45 +60,6 @@ def test_experiments_stay_with_the_paper(db: Path) -> None:
         assert "mask them all (strict, the default" in shown, command
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("route", ["text", "file", "stream", "lines", "query", "output"])
-def test_words_that_passed_are_told_with_their_number(db: Path, folder: Path, route: str) -> None:
-    rows = ["alice zzyzx", "Zzyzx qqq alice", "bob"]
-    (folder / "in.csv").write_text("id,body\n" + "".join(f"{number},{row}\n" for number, row in enumerate(rows)))
-    (folder / "in.txt").write_text("\n".join(rows))
-    query = "SELECT custext_sanitize(body, 1, true) AS body FROM 'in.csv'"
-    arguments = {
-        "text": ["sanitize", " ".join(rows)],
-        "file": ["sanitize", "in.csv", "out.csv", "--column", "body"],
-        "stream": ["sanitize", "-", "-"],
-        "lines": ["sanitize", "in.txt", "out.txt", "--json"],
-        "query": ["sql", query],
-        "output": ["sql", query, "--output", "out.csv"],
-    }[route]
-    content = "\n".join(rows).encode() if route == "stream" else None
-    warning = "Warning: 3 words (2 distinct) are not in the vocabulary and passed unchanged\n"
-    assert warning in run(*arguments, "--policy", "paper", input=content).stderr
-    for output in ("out.csv", "out.txt"):
-        (folder / output).unlink(missing_ok=True)
-    assert "passed unchanged" not in run(*arguments, input=content).stderr
-
-
-def test_python_warns_too(db: Path) -> None:
-    with pytest.warns(PrivacyWarning, match=r"^1 word is not in the vocabulary and passed unchanged$"):
-        Sanitizer.load(db, policy="paper").release(["alice zzyzx"])
-
-
-@pytest.mark.parametrize("policy", ["strict", "paper"])
-def test_another_script_gets_a_warning_of_its_own(db: Path, policy: str) -> None:
-    text = "мой врач в бостоне сказал что операция прошла успешно и всё хорошо alice"
-    done = run("sanitize", text, "--policy", policy)
-    warning = (
-        "Warning: most words (12 of 13) are not in the vocabulary; the texts may be in a different language or script"
-    )
-    assert warning in done.stderr
-    assert "most words" not in run("sanitize", "alice bob carol zzz " * 4, "--policy", policy).stderr
-
-
 def test_columns_that_were_copied_are_named(db: Path, folder: Path) -> None:
     (folder / "in.csv").write_text("id,body,note,Title\n1,alice,x,bob\n")
     done = run("sanitize", "in.csv", "out.csv", "--column", "body", "--column", "title")
@@ -114,7 +75,7 @@ def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE SCHEMA staging; CREATE TABLE reviews AS SELECT 1 AS id, 'alice' AS body")
     form = ("sanitize", "--data", "shop.duckdb", "--table", "reviews", "--column", "body")
-    for target in ("out.parquet", "out.csv", "out.jsonl"):
+    for target in ("out.parquet", "out.csv"):
         assert run(*form, target).stdout == f"{target}: 1 row\n"
         with duckdb.connect() as connection:
             assert connection.execute(f"SELECT count(*) FROM '{target}'").fetchall() == [(1,)]
@@ -133,3 +94,8 @@ def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -
     expected = [("main", "a.b"), ("main", "reviews"), ("staging", "c.d"), ("staging", "clean"), ("staging", "reviews")]
     assert made == expected
     assert len({release.dataset for release in list_releases(db)}) == 1
+
+
+def test_python_warns_too(db: Path) -> None:
+    with pytest.warns(PrivacyWarning, match=r"^1 word is not in the vocabulary and passed unchanged$"):
+        Sanitizer.load(db, policy="paper").release(["alice zzyzx"])

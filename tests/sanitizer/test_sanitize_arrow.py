@@ -8,18 +8,16 @@ from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from custext_sql import CusTextError, Sanitizer, connect
 from custext_sql.errors import SettingError
-from custext_sql.sanitizer.tally import Tally
 from custext_sql.text import columns
 
 TEXTS = ["Alice met bob.", None, "", "zé ’ 中文 😀 carol", "dave " * 700, None]
@@ -85,7 +83,8 @@ def test_every_form_comes_out_as_plain_strings_of_its_type(
         lambda kind: pa.chunked_array([], kind),
         lambda kind: pa.chunked_array([pa.array([], kind)] * 2),
         lambda kind: pa.array(["a"], kind).slice(1),
-        lambda kind: pa.array([None, None], kind),
+        lambda _: pa.nulls(3),
+        lambda _: pa.chunked_array([], pa.null()),
         lambda kind: pa.chunked_array([pa.array([None], kind), pa.array([], kind), pa.array([None], kind)]),
     ],
 )
@@ -99,14 +98,6 @@ def test_nothing_comes_out_as_nothing(
     assert spent.equals(pa.nulls(len(column), pa.float64()))
 
 
-@pytest.mark.parametrize(
-    "texts", [pa.nulls(3), pa.nulls(0), pa.chunked_array([pa.nulls(2), pa.nulls(0)]), pa.chunked_array([], pa.null())]
-)
-def test_columns_of_nulls_stay_as_they_are(sanitizer: Sanitizer, texts: pa.Array | pa.ChunkedArray) -> None:
-    assert sanitizer.sanitize_arrow(texts).equals(texts)
-    assert sanitizer.spend_arrow(texts).to_pylist() == [None] * len(texts)
-
-
 def test_dictionaries_can_contain_null_and_need_not_fit_together(sanitizer: Sanitizer) -> None:
     texts = pa.DictionaryArray.from_arrays(pa.array([1, 0, None]), pa.array(["alice", None]))
     assert sanitizer.sanitize_arrow(texts).to_pylist() == [None, sanitizer.sanitize("alice"), None]
@@ -115,6 +106,7 @@ def test_dictionaries_can_contain_null_and_need_not_fit_together(sanitizer: Sani
     assert sanitizer.sanitize_arrow(chunks).to_pylist() == ["<unk>"] * 300
 
 
+@settings(max_examples=30)
 @given(
     texts=st.lists(st.none() | st.text(st.sampled_from("abé😀 '.\u200d"), max_size=8) | st.sampled_from(TEXTS)),
     cuts=st.lists(st.integers(0, 20)),
@@ -193,23 +185,6 @@ def test_plus_can_be_a_column(mapped_template: Path, plus: pa.Array | pa.Chunked
     assert sanitizer.spend_arrow(pa.array(["alice bob", "alice bob"]), 1, plus).to_pylist() == [1.0, 2.0]
     assert sanitizer.sanitize_arrow(pa.array(["alice", "alice"]), 0, plus)[0].as_py() == "alice"
     assert sanitizer.spend_arrow(pa.array(["alice bob"]), 1, plus[0]).to_pylist() == [1.0]
-
-
-def test_a_tally_counts(sanitizer: Sanitizer) -> None:
-    tally = Tally()
-    sanitizer.sanitize_arrow(pa.chunked_array([["alice bob"], [None], ["zq"]]), 1.0, tally=tally)
-    receipt = sanitizer.receipt(tally, 1.0)
-    assert (receipt.rows, receipt.words, receipt.replaced) == (2, 3, 2)
-
-
-def test_chunks_are_joined_with_64_bit_offsets(sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Together they may exceed 2 GB. A run with 2.5 GB takes a minute and 7 GB of memory, so this checks types."""
-    concat_arrays = Mock(wraps=pa.concat_arrays)
-    monkeypatch.setattr(pa, "concat_arrays", concat_arrays)
-    for kind in PLAIN.values():
-        sanitizer.sanitize_arrow(pa.chunked_array([pa.array(["alice"], kind)] * 3))
-        [joined] = concat_arrays.call_args.args
-        assert [chunk.type for chunk in joined] == [pa.large_string()] * 3
 
 
 def message_of(call: Callable[..., object], *columns: object, **named: object) -> str:

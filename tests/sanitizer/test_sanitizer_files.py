@@ -158,12 +158,6 @@ def test_a_flipped_byte_never_changes_what_is_opened(saved: Path, small: Sanitiz
     assert_same(opened, small)
 
 
-@given(share=st.floats(0, 1, exclude_max=True))
-def test_a_truncated_file_is_refused(saved: Path, share: float) -> None:
-    content = saved.read_bytes()
-    refusal_of(saved.with_name("truncated"), content[: int(share * len(content))])
-
-
 def rewrite(content: bytes, change: Callable[[pa.Table], pa.Table]) -> bytes:
     table = change(pa.ipc.open_file(pa.BufferReader(content)).read_all())
     sink = pa.BufferOutputStream()
@@ -199,21 +193,16 @@ TABLES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
         "fingerprint",
     ),
     "huge score": (with_column("units", lambda rows: [[2**30, *rows[0][1:]], *rows[1:]]), "not between -1 and 1"),
-    "missing score": (with_column("units", lambda rows: [rows[0][1:], *rows[1:]]), "not a sanitizer file"),
-    "NULL score": (with_column("units", lambda rows: [[None, *rows[0][1:]], *rows[1:]]), "not a sanitizer file"),
     "NULL scores": (with_column("units", lambda rows: [None, *rows[1:]]), "not a sanitizer file"),
     "ranks": (with_column("rank", lambda ranks: ranks[::-1]), "the ranks of words differ"),
     "equal ranks": (with_column("rank", lambda ranks: [ranks[0], ranks[0], *ranks[2:]]), "same rank"),
     "word": (with_column("word", lambda words: ["mallory", *words[1:]]), "fingerprint"),
     "NULL word": (with_column("word", lambda words: [None, *words[1:]]), "not a sanitizer file"),
     "groups": (with_column("group_id", lambda groups: [0] * len(groups)), "not a sanitizer file"),
-    "huge group": (with_column("group_id", lambda groups: [*groups[:-1], 2**31 - 1]), "not a sanitizer file"),
     "negative group": (with_column("group_id", lambda groups: [-1, *groups[1:]]), "not a sanitizer file"),
     "fewer words": (lambda table: table.slice(3), "removed"),
-    "no words": (lambda table: table.slice(0, 0), "removed"),
     "another column": (lambda table: table.append_column("x", pa.nulls(len(table))), "not a sanitizer file"),
     "another type": (lambda table: table.set_column(2, "rank", table["rank"].cast("int64")), "not a sanitizer file"),
-    "no header": (lambda table: table.replace_schema_metadata({}), "not a sanitizer file"),
 }
 
 
@@ -234,23 +223,15 @@ def change_info(name: str, value: object) -> Callable[[dict[str, Any]], object]:
 HEADERS: dict[str, Callable[[dict[str, Any]], object]] = {
     "eps": change_setting("eps", 101),
     "huge eps": change_setting("eps", 10**400),
-    "eps as text": change_setting("eps", "1"),
     "plus": change_setting("plus", 1),
     "policy": change_setting("policy", {"unknown": "publish"}),
-    "policy name": change_setting("policy", "paper"),
-    "calibration": change_setting("calibration", ["tight"]),
     "language": change_setting("language", None),
     "key": change_setting("key", "secret"),
     "name": change_info("name", ["small"]),
     "lone surrogate": change_info("name", "\ud800"),
     "date": change_info("created_at", "yesterday"),
-    "words": change_info("words", None),
     "fingerprint": change_info("fingerprint", "0" * 64),
-    "unknown field": change_info("x", 1),
-    "no settings": lambda header: header.pop("settings") and None,
     "no stopwords": lambda header: header.pop("stopwords") and None,
-    "stopwords as text": lambda header: header.update(stopwords="the"),
-    "stopwords as numbers": lambda header: header.update(stopwords=[1]),
     "stopwords that are no text": lambda header: header.update(stopwords=["\udfff"]),
     "a later format": lambda header: header.update(format=3),
     "a list": lambda header: [header],
@@ -287,6 +268,7 @@ def test_other_files_are_refused(saved: Path, tmp_path: Path) -> None:
         b"",
         b"secret",
         b"ARROW1\0\0",
+        saved.read_bytes()[:-1],
         bytes(sink.getvalue()),
         rewrite(saved.read_bytes(), lambda _: table),
     ):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pytest
 import spacy
 
@@ -142,26 +141,3 @@ def test_a_dict_is_no_policy(mapped_db: Path) -> None:
             "policy must be one of strict, paper or a Policy; found dict; to change parts of the strict one: "
             'Policy(unknown="keep", ...)'
         )
-
-
-def test_a_policy_has_a_name() -> None:
-    assert Settings(policy="paper") == Settings.settle(policy="paper")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("eps", ["1", b"1", True, np.True_, [1.0], None.__class__])
-def test_eps_is_one_number(mapped_db: Path, eps: Any) -> None:
-    for call in (
-        lambda: Settings(eps=eps),
-        lambda: Settings.settle(eps=eps),
-        lambda: Sanitizer.load(mapped_db, eps=eps),
-    ):
-        with pytest.raises(CusTextError, match="eps must be a number; found"):
-            call()
-
-
-@pytest.mark.parametrize("content", ["id,body\n1,alice\n", "{}", "[1]", '{"key": 1}'])
-def test_a_file_that_is_no_key_is_reported_even_if_others_can_read_it(tmp_path: Path, content: str) -> None:
-    (tmp_path / "reviews.csv").write_text(content)
-    (tmp_path / "reviews.csv").chmod(0o644)
-    with pytest.raises(CusTextError, match="is not a key file"):
-        Settings.settle(key=tmp_path / "reviews.csv")

@@ -2,12 +2,14 @@
 
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 PATTERNS = [{"label": "PERSON", "pattern": "Alice"}, {"label": "GPE", "pattern": "Boston"}]
 CUTS = {  # tokens and the space after each, by tokenizers that differ from spaCy's
@@ -31,13 +33,18 @@ def make_pipeline(
             pipe.add_patterns(patterns)
     nlp.add_pipe("custext", config={"database": str(database), **config})
     if cut is not None:
-
-        def tokenize(text: str) -> Doc:
-            pieces = re.findall(CUTS[cut], text)
-            return Doc(nlp.vocab, words=[word for word, _ in pieces], spaces=[bool(space) for _, space in pieces])
-
-        nlp.tokenizer = tokenize
+        nlp.tokenizer = make_cutter(nlp.vocab, cut)
     return nlp
+
+
+def make_cutter(vocab: Vocab, cut: str) -> Callable[[str], Doc]:
+    """Return one of the tokenizers of CUTS."""
+
+    def tokenize(text: str) -> Doc:
+        pieces = re.findall(CUTS[cut], text)
+        return Doc(vocab, words=[word for word, _ in pieces], spaces=[bool(space) for _, space in pieces])
+
+    return tokenize
 
 
 def copy_pipeline(nlp: Language, folder: Path) -> dict[str, Language]:

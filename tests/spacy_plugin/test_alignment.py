@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import spacy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 
@@ -45,6 +45,7 @@ texts = st.text(alphabet="ab é漢", min_size=1).map(lambda text: " ".join(text.
 places = st.sets(st.integers(1, 20)).map(sorted)
 
 
+@settings(max_examples=50)
 @given(texts, places, places, st.data())
 def test_spans_go_where_spacy_would_expand_them(
     text: str, before: list[int], after: list[int], data: st.DataObject
@@ -58,6 +59,7 @@ def test_spans_go_where_spacy_would_expand_them(
     assert Alignment.by_characters(lay_out(doc), new).find_span(start, end) == (expected.start, expected.end)
 
 
+@settings(max_examples=50)
 @given(texts, places, places, st.data())
 def test_sentences_begin_at_the_same_characters(
     text: str, before: list[int], after: list[int], data: st.DataObject
@@ -71,6 +73,7 @@ def test_sentences_begin_at_the_same_characters(
         assert token.is_sent_start is bool(begins & set(range(token.idx, token.idx + len(token))))
 
 
+@settings(max_examples=50)
 @given(texts, places, places, st.data())
 def test_entities_stay_apart_and_lose_nothing(
     text: str, before: list[int], after: list[int], data: st.DataObject

@@ -1,32 +1,29 @@
 """The spaCy component in real pipelines: what it stores on Docs, and what it refuses."""
 
 import os
-import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Token
 
-from custext_sql import CusTextError, Receipt, Sanitizer, connect, make_key
+from custext_sql import CusTextError, Receipt, Sanitizer, make_key
 from custext_sql.store.database import default_path
 from spacy_plugin.rendering import render
 from tests.conftest import copy_database
 from tests.spacy_plugin.pipelines import kinds_of, make_pipeline, words_of
-from tests.statistics import fits
 
 KINDS = {"replaced", "stopword", "unknown", "number", "ending", "kept", "alone"}
 
 
 @pytest.mark.slow
-def test_it_works_without_an_import_or_a_config(starter_db: Path) -> None:
+def test_it_works_without_an_import_or_a_config(english_db: Path) -> None:
     default_path().parent.mkdir(parents=True)
-    copy_database(starter_db, default_path())
+    copy_database(english_db, default_path())
     script = """
         import spacy
         nlp = spacy.blank("en")
@@ -50,8 +47,8 @@ def test_pipelines_without_it_do_not_import_it() -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(script)], check=True)
 
 
-def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, "sentencizer", plus=True, policy="paper")
+def test_tokens_and_docs_hold_the_results(english_db: Path) -> None:
+    nlp = make_pipeline(english_db, "sentencizer", plus=True, policy="paper")
     text = "Alice's doctor in Boston didn't call bob@example.com;  see http://x.org/a_b.\n\nShe paid 1234567 to Zzyzxa!"
     doc = nlp(text)
     assert doc.text == text  # the Doc itself is unchanged
@@ -83,8 +80,8 @@ def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
     assert words_of(doc) == words_of(doc) and doc._.custext == doc._.custext  # drawn once
 
 
-def test_the_receipt_of_a_doc_counts_that_doc_alone(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, eps=0.5, plus=True, policy="paper")
+def test_the_receipt_of_a_doc_counts_that_doc_alone(english_db: Path) -> None:
+    nlp = make_pipeline(english_db, eps=0.5, plus=True, policy="paper")
     first, empty, second = nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"])
     receipt = first._.custext_receipt
     assert isinstance(receipt, Receipt)
@@ -92,14 +89,14 @@ def test_the_receipt_of_a_doc_counts_that_doc_alone(starter_db: Path) -> None:
     assert (receipt.numbers, receipt.unknown_kept, receipt.characters_in_clear) == (1, 1, len("ThetoZzyzxa"))
     assert (receipt.eps, receipt.budgets, receipt.largest_row_eps) == (0.5, (0.5,), 1.0)
     assert receipt.union_log_ratio == receipt.worst_log_ratio <= 0.5
-    assert receipt.fingerprint == Sanitizer.load(starter_db).mapping.info.fingerprint
+    assert receipt.fingerprint == Sanitizer.load(english_db).mapping.info.fingerprint
     assert (empty._.custext, empty._.custext_receipt.words) == ("", 0)
     assert second._.custext == "It was" and second._.custext_receipt.replaced == 0
 
 
 @pytest.mark.parametrize("output", ["annotate", "replace"])
-def test_the_component_has_the_receipt_of_all_docs(starter_db: Path, output: str) -> None:
-    nlp = make_pipeline(starter_db, eps=0.5, plus=True, output=output)
+def test_the_component_has_the_receipt_of_all_docs(english_db: Path, output: str) -> None:
+    nlp = make_pipeline(english_db, eps=0.5, plus=True, output=output)
     component: Any = nlp.get_pipe("custext")
     assert (component.receipt.rows, component.receipt.words, component.receipt.budgets) == (0, 0, (0.5,))
     list(nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"], batch_size=2))
@@ -111,8 +108,8 @@ def test_the_component_has_the_receipt_of_all_docs(starter_db: Path, output: str
     assert receipt.fingerprint == component.sanitizer.mapping.info.fingerprint
 
 
-def test_a_doc_that_has_not_been_through_the_component_has_no_results(starter_db: Path) -> None:
-    make_pipeline(starter_db)
+def test_a_doc_that_has_not_been_through_the_component_has_no_results(english_db: Path) -> None:
+    make_pipeline(english_db)
     doc = spacy.blank("en")("doctor")
     assert doc._.custext is None and doc._.custext_receipt is None
     assert doc[0]._.custext is None and doc[0]._.custext_kind is None
@@ -120,8 +117,8 @@ def test_a_doc_that_has_not_been_through_the_component_has_no_results(starter_db
         render(doc)
 
 
-def test_tokens_changed_afterwards_are_noticed(starter_db: Path) -> None:
-    doc = make_pipeline(starter_db)("The doctor said so.")
+def test_tokens_changed_afterwards_are_noticed(english_db: Path) -> None:
+    doc = make_pipeline(english_db)("The doctor said so.")
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[0:2])
     with doc.retokenize() as retokenizer:
@@ -131,10 +128,10 @@ def test_tokens_changed_afterwards_are_noticed(starter_db: Path) -> None:
             getattr(owner._, name)
 
 
-def test_a_doc_cannot_be_sanitized_twice(starter_db: Path) -> None:
+def test_a_doc_cannot_be_sanitized_twice(english_db: Path) -> None:
     """The receipt would not count the second release."""
     for output in ("annotate", "replace"):
-        nlp = make_pipeline(starter_db, output=output)
+        nlp = make_pipeline(english_db, output=output)
         doc = nlp("The doctor said so.")
         copies = DocBin(docs=[doc], store_user_data=True).get_docs(nlp.vocab)
         for copy in (doc, Doc(nlp.vocab).from_bytes(doc.to_bytes()), *copies):
@@ -143,8 +140,8 @@ def test_a_doc_cannot_be_sanitized_twice(starter_db: Path) -> None:
         assert nlp.get_pipe("custext").receipt.rows == 1  # type: ignore[attr-defined]
 
 
-def test_contractions_follow_the_rule_for_texts(starter_db: Path) -> None:
-    doc = make_pipeline(starter_db, plus=True)("I don't, we'll, Alice’s, wed cannot 's")
+def test_contractions_follow_the_rule_for_texts(english_db: Path) -> None:
+    doc = make_pipeline(english_db, plus=True)("I don't, we'll, Alice’s, wed cannot 's")
     kinds = [(token.text, token._.custext_kind) for token in doc]
     assert kinds[1:3] == [("do", "stopword"), ("n't", "stopword")]
     assert [kind for text, kind in kinds if text in ("'ll", "’s")] == ["ending", "ending"]
@@ -152,71 +149,29 @@ def test_contractions_follow_the_rule_for_texts(starter_db: Path) -> None:
     assert [doc[place]._.custext for place in (2, 11, 13)] == ["n't", "", ""]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("output", ["annotate", "replace"])
-@pytest.mark.parametrize("code", ["de", "ar", "zh", "fr", "ru", "xx"])
-def test_other_languages_work(few_template: Path, code: str, output: str) -> None:
-    texts = [
-        "Der Doctor hat's gesagt: doctor! Ärzte",
-        "قال الطبيب doctor نعم",
-        "医生说 doctor 很好。",
-        "Врач doctor, да",
-    ]
-    nlp = make_pipeline(few_template, "sentencizer", code=code, output=output)
-    for text, doc in zip(texts, nlp.pipe(texts), strict=True):
-        assert doc._.custext != text and (doc.text == text) == (output == "annotate")
-        assert "".join(token._.custext + token.whitespace_ for token in doc) == doc._.custext
-        if output == "annotate":
-            assert not any(token._.custext == token.text for token in doc if token._.custext_kind == "unknown")
-        else:
-            assert [token.text for token in doc if "<" in token.text] == re.findall("<unk>", doc.text)
-            assert len(list(doc.sents)) == sum(doc.text.count(mark) for mark in "!。") + (not text.endswith("。"))
-
-
-def test_whitespace_stays_the_same_in_long_and_odd_docs(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, plus=True)
-    texts = ["doctor the " * 50_000, "", " ", "\n\n\t  x", "\u3000doctor\u00a0house", "a\x00b"]
+def test_whitespace_stays_the_same_in_long_and_odd_docs(english_db: Path) -> None:
+    nlp = make_pipeline(english_db, plus=True)
+    texts = ["doctor the " * 5_000, "", " ", "\n\n\t  x", "\u3000doctor\u00a0house", "a\x00b"]
     nlp.max_length = 10**7
     for text, doc in zip(texts, nlp.pipe(texts), strict=True):
         assert [character for character in doc._.custext if character.isspace()] == [c for c in text if c.isspace()]
-    assert len(nlp(texts[0])) == 100_000
+    assert len(nlp(texts[0])) == 10_000
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("calibration", ["paper", "tight"])
-def test_replacements_follow_the_integer_table_that_sql_uses(mapped_db: Path, calibration: str) -> None:
-    """200,000 draws per word; the same test rejects a table in which 1% has moved from one output to another."""
-    nlp = make_pipeline(mapped_db, eps=2.0, calibration=calibration)
-    with connect(mapped_db, calibration=calibration) as connection:
-        [(spent,)] = connection.execute("SELECT custext_epsilon('alice', 2, false)").fetchall()
-    assert spent == 2.0
-    sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
-    for word in sanitizer.mapping.words:
-        doc = nlp.get_pipe("custext")(Doc(nlp.vocab, words=[word] * 200_000))
-        found, counts = np.unique(doc._.custext.split(), return_counts=True)
-        drawn = dict(zip(found.tolist(), counts.tolist(), strict=True))
-        chances = sanitizer.distribution(word, 2.0)
-        assert drawn.keys() <= chances.keys()
-        in_order = [drawn.get(output, 0) for output in chances]
-        assert fits(in_order, list(chances.values()))
-        first, second, *others = chances.values()
-        assert not fits(in_order, [first - 0.01, second + 0.01, *others])
-
-
-def test_attributes_of_other_code_are_not_overwritten(starter_db: Path) -> None:
+def test_attributes_of_other_code_are_not_overwritten(english_db: Path) -> None:
     ours = Token.remove_extension("custext")
     try:
         Token.set_extension("custext", default="mine")
         with pytest.raises(CusTextError, match="Token already has an extension attribute 'custext'"):
-            make_pipeline(starter_db)
+            make_pipeline(english_db)
     finally:
         Token.set_extension("custext", getter=ours[2], force=True)
 
 
-def test_an_error_handler_gets_docs_that_could_not_be_sanitized(starter_db: Path, tmp_path: Path) -> None:
+def test_an_error_handler_gets_docs_that_could_not_be_sanitized(english_db: Path, tmp_path: Path) -> None:
     """Such Docs do not leave the pipeline, and the error does not quote them."""
-    make_key(tmp_path / "key", starter_db)
-    nlp = make_pipeline(starter_db, key_file=str(tmp_path / "key"))
+    make_key(tmp_path / "key", english_db)
+    nlp = make_pipeline(english_db, key_file=str(tmp_path / "key"))
     failed: dict[str, str] = {}
     nlp.set_error_handler(lambda name, proc, docs, error: failed.update({docs[0].text: str(error)}))  # type: ignore[arg-type, return-value]
     docs = [nlp.make_doc(text) for text in ("Marker81", "nurse", "surgery")]
@@ -227,8 +182,8 @@ def test_an_error_handler_gets_docs_that_could_not_be_sanitized(starter_db: Path
     assert nlp.get_pipe("custext").receipt.rows == 1  # type: ignore[attr-defined]
 
 
-def test_the_page_shows_both_texts_and_is_self_contained(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, plus=True, policy="paper")
+def test_the_page_shows_both_texts_and_is_self_contained(english_db: Path) -> None:
+    nlp = make_pipeline(english_db, plus=True, policy="paper")
     page = render(nlp.pipe(["The doctor <b>said</b> & left.", "Zzyzxa"]), title="A & B")
     assert page.count("<article>") == 2 and "<title>A &amp; B</title>" in page
     assert '<mark class="mark-green" title="replaced">doctor</mark>' in page
@@ -236,16 +191,4 @@ def test_the_page_shows_both_texts_and_is_self_contained(starter_db: Path) -> No
     assert "&lt;" in page and "<b>said" not in page
     assert "http" not in page and "src=" not in page
     with pytest.raises(CusTextError, match='set "output": "annotate"'):
-        render(make_pipeline(starter_db, output="replace")("The doctor left."))
-
-
-def test_it_works_after_a_trained_pipeline(starter_db: Path) -> None:
-    installed = spacy.util.get_installed_models()
-    if not installed:
-        pytest.skip("no trained spaCy pipeline is installed")
-    nlp = spacy.load(installed[0])
-    sensitive = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}, "others": 3.0}
-    nlp.add_pipe("custext", config={"database": str(starter_db), "sensitive": sensitive})
-    doc = nlp("Barack Obama met the doctor in Paris.")
-    assert doc._.custext_receipt.budgets == (0.5, 3.0)
-    assert len(words_of(doc)) == len(doc)
+        render(make_pipeline(english_db, output="replace")("The doctor left."))

@@ -15,10 +15,10 @@ from tests.spacy_plugin.pipelines import copy_pipeline, give_records, kinds_of, 
 
 
 @pytest.mark.slow
-def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, tmp_path: Path) -> None:
+def test_a_key_needs_records_and_the_settings_it_was_made_for(english_db: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
-    make_key(key, starter_db, eps=2.0, plus=True)
-    nlp = make_pipeline(starter_db, key_file=str(key))
+    make_key(key, english_db, eps=2.0, plus=True)
+    nlp = make_pipeline(english_db, key_file=str(key))
     with pytest.raises(CusTextError, match="set doc._.custext_record to a string"):
         nlp("doctor")
     doc = nlp.make_doc("doctor")
@@ -28,7 +28,7 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
     entities = {"@misc": "custext.entities.v1", "labels": {"PERSON": 1.0}}
     for wrong in ({"eps": 1.0}, {"plus": False}, {"policy": "paper"}, {"sensitive": entities}):
         with pytest.raises(CusTextError, match="this key is for"):
-            make_pipeline(starter_db, key_file=str(key), **wrong)
+            make_pipeline(english_db, key_file=str(key), **wrong)
 
 
 @pytest.mark.slow
@@ -37,31 +37,22 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
     [
         ({"nothing": 1}, "nothing"),
         ({"eps": "1"}, "^eps must be a number; found str$"),
-        ({"eps": True}, "eps"),
         ({"eps": 0.0005}, "^eps"),
-        ({"eps": 101.0}, "^eps"),
-        ({"epsilon": 1.0}, "epsilon"),
         ({"plus": 1}, "^plus must be a bool"),
         ({"policy": "secret"}, "policy"),
         ({"policy": {"nothing": "keep"}}, "^policy has no part 'nothing'; parts: "),
-        ({"policy": {"unit": "keep"}}, "^policy has no part 'unit'; did you mean 'units'"),
         ({"policy": {"units": "hide"}}, "^policy: units must be one of mask, keep; found 'hide'"),
-        ({"policy": {"units": None}}, "^policy: units must be one of"),
-        ({"policy": {"keep_words": "alice"}}, "^policy: keep_words must be a list"),
         ({"policy": {"keep_words": ["alice", 3]}}, "^policy: keep_words must be a list"),
         ({"policy": {"keep_words": ["alice", "New York"]}}, "^policy: keep_words: .*entry 2 is not"),
         ({"policy": ["strict"]}, "^policy must be a name, or a table of its parts; found list"),
         ({"calibration": "loose"}, "calibration"),
-        ({"mapping": "nothing"}, "mapping"),
         ({"mapping": 3}, "^mapping must be the name of a mapping; found int$"),
         ({"database": 3}, "database"),
         ({"database": "/nowhere/custext.duckdb"}, "database"),
         ({"key_file": "/nowhere/key"}, "^key_file: "),
-        ({"key_file": "/nowhere/key", "mask_unknown": True}, "^key_file: "),
         ({"key_file": "/nowhere/key", "sensitive": {"@misc": "custext.words.v1", "words": ["alice"]}}, "^key_file: "),
         ({"mask_unknown": "yes"}, "^mask_unknown must be true or false; found str"),
         ({"output": "nothing"}, "output"),
-        ({"output": None}, "output"),
         ({"carry": ["lemma"], "output": "replace"}, "^carry: 'lemma' cannot be .*: sentences, .*, user_data$"),
         (
             {"carry": ["tensor"], "output": "replace"},
@@ -69,7 +60,6 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
         ),
         ({"carry": "pos", "output": "replace"}, r'^carry must be a list, as in \["pos"\]; found str'),
         ({"carry": ["pos"]}, '^carry applies only to new Docs: set "output": "replace"'),
-        ({"carry": 3, "output": "replace"}, "^carry must be a list, .*; found int$"),
         ({"carry": [3], "output": "replace"}, "^carry must be a list of names; found int$"),
         ({"dataset": 5}, "^dataset must be a name, .*; found int$"),
         ({"dataset": ""}, "^dataset: the dataset name must not be empty"),
@@ -79,12 +69,9 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
         ({"dataset": {"name": "x", "budget_total": 3.0}}, "^dataset: a pipeline cannot keep budget_total"),
         ({"sensitive": "entities"}, "sensitive"),
         ({"sensitive": {"labels": ["PERSON"]}}, 'sensitive .*found a dict without "@misc"'),
-        ({"sensitive": {"@misc": "custext.entities.v1"}}, "labels"),
         ({"sensitive": {"@misc": "custext.entities.v1", "labels": []}}, "labels"),
-        ({"sensitive": {"@misc": "custext.entities.v1", "labels": [""]}}, "labels"),
         ({"sensitive": {"@misc": "custext.entities.v1", "labels": {"PERSON": "0.5"}}}, "labels"),
         ({"sensitive": {"@misc": "custext.words.v1", "words": ["alice", "New York"]}}, "entry 2 is not"),
-        ({"sensitive": {"@misc": "custext.words.v1", "words": [" "]}}, "entry 1 is not"),
         ({"sensitive": {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.0005}}}, "PERSON"),
         ({"sensitive": {"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 1000}}, "others"),
         ({"sensitive": {"@misc": "custext.parts_of_speech.v1", "tags": ["NAME"]}}, "tags"),
@@ -95,10 +82,10 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
     ],
 )
 def test_an_invalid_config_is_an_error_when_the_component_is_added(
-    starter_db: Path, config: dict[str, Any], named: str
+    english_db: Path, config: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(Exception, match=named) as caught:
-        spacy.blank("en").add_pipe("custext", config={"database": str(starter_db), **config})
+        spacy.blank("en").add_pipe("custext", config={"database": str(english_db), **config})
     assert isinstance(caught.value, (CusTextError, ValueError))
     assert "policy" not in config or "alice" not in str(caught.value)
 
@@ -118,6 +105,7 @@ def test_settings_are_saved_with_the_pipeline(mapped_template: Path, tmp_path: P
         assert kinds_of(doc) == ["kept", "kept", "replaced"] and doc._.custext_receipt.budgets == (0.25,)
 
 
+@pytest.mark.slow
 def test_what_the_ledger_refuses_names_the_config_key_that_allows_it(mapped_db: Path, tmp_path: Path) -> None:
     build_mapping(mapped_db, embedding="small", k=2, name="pairs")
     make_key(tmp_path / "key", mapped_db, mapping="pairs")

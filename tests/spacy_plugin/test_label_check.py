@@ -87,42 +87,21 @@ def find_warnings(nlp: Any, *texts: str | Doc) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("output", ["annotate", "replace"])
 @pytest.mark.parametrize(
     "before",
-    [
-        ("entity_ruler",),
-        ("span_ruler",),
-        ("future_entity_ruler",),
-        ("lister",),
-        ("sentencizer", "entity_ruler", "merge_entities", "attribute_ruler", "leave_alone"),
-    ],
+    [("span_ruler",), ("lister",), ("sentencizer", "entity_ruler", "merge_entities", "attribute_ruler", "leave_alone")],
 )
-def test_a_label_that_nothing_sets_is_an_error(mapped_db: Path, before: tuple[str, ...], output: str) -> None:
-    nlp = open_pipeline(mapped_db, *before, labels=["PERSN", "PERSON"], output=output)
+def test_a_label_that_nothing_sets_is_an_error(mapped_db: Path, before: tuple[str, ...]) -> None:
+    nlp = open_pipeline(mapped_db, *before, labels=["PERSN", "PERSON"])
     for text in (TEXT, TEXT, "Nobody"):  # every time, until it is corrected
         with pytest.raises(SettingError, match=WRONG):
             nlp(text)
     with pytest.raises(SettingError, match=WRONG):
         list(nlp.pipe([TEXT, TEXT]))
-    assert not find_warnings(open_pipeline(mapped_db, *before, labels=["PERSON"], output=output), TEXT, "Nobody")
+    assert not find_warnings(open_pipeline(mapped_db, *before, labels=["PERSON"]), TEXT, "Nobody")
 
 
-def test_an_error_handler_gets_every_doc_until_the_label_is_corrected(mapped_db: Path) -> None:
-    nlp = open_pipeline(mapped_db, "entity_ruler", labels={"PERSN": 1.0})
-    failed: list[Exception] = []
-    nlp.set_error_handler(lambda name, proc, docs, error: failed.append(error))  # type: ignore[arg-type, return-value]
-    assert list(nlp.pipe([TEXT] * 5, batch_size=2)) == []
-    assert len(failed) == 5 and {type(error) for error in failed} == {SettingError}
-
-
-def test_the_labels_of_a_trained_component_are_known(mapped_db: Path) -> None:
-    entities = {"entities": [(15, 20, "PERSON"), (24, 30, "GPE")]}
-    with pytest.raises(SettingError, match=WRONG):
-        add(train(spacy.blank("en"), "ner", entities), mapped_db, ["PERSN"])(TEXT)
-    assert not find_warnings(add(train(spacy.blank("en"), "ner", entities), mapped_db, ["PERSON", "GPE"]), TEXT)
-
-
+@pytest.mark.slow
 def test_tags_are_checked_too(mapped_db: Path) -> None:
     tags = {"tags": ["DT", "NN", "VBD", "NNP", "IN", "NNP", "."]}
     wrong = r"^sensitive: no component of the pipeline sets the tag 'NNPX'; did you mean 'NNP'\?$"
@@ -173,14 +152,6 @@ def test_it_is_only_a_warning_if_a_component_lists_no_labels(mapped_db: Path, si
     assert not find_warnings(open_pipeline(mapped_db, "entity_ruler", silent, labels=["PERSON"]), TEXT)
 
 
-def test_a_span_ruler_that_does_not_annotate_entities_sets_no_labels(mapped_db: Path) -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("entity_ruler").add_patterns(PATTERNS)  # type: ignore[attr-defined]
-    nlp.add_pipe("span_ruler").add_patterns([{"label": "DRUG", "pattern": "aspirin"}])  # type: ignore[attr-defined]
-    with pytest.raises(SettingError, match="'DRUG'; labels: GPE, PERSON$"):
-        add(nlp, mapped_db, ["DRUG"])(TEXT)
-
-
 def test_labels_that_the_docs_have_are_not_reported(mapped_db: Path) -> None:
     """The entities are set by hand, before a pipeline that lists all of its labels."""
     for label in ("NAME", "PERSN"):
@@ -217,6 +188,7 @@ def test_nothing_is_reported_outside_its_pipeline(mapped_db: Path) -> None:
         nlp(TEXT)
 
 
+@pytest.mark.slow
 def test_a_component_does_not_ask_the_pipeline_it_was_sourced_from(mapped_db: Path, tmp_path: Path) -> None:
     open_pipeline(mapped_db, "entity_ruler", labels=["DRUG"]).to_disk(tmp_path / "source")
     config = make_pipeline(mapped_db, "lister").config.copy()

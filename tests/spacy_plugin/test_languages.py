@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import spacy
 
 from custext_sql import CusTextError, add_stopwords, build_mapping, make_key
 from custext_sql.store.database import writing
@@ -24,21 +23,12 @@ def german_db(few_db: Path) -> Path:
 def test_stopwords_are_those_of_the_language_of_the_pipeline(german_db: Path) -> None:
     cases: list[tuple[str, dict[str, Any], list[str]]] = [
         ("de", {}, ["stopword", "replaced", "replaced"]),
-        ("en", {}, ["unknown", "stopword", "stopword"]),
         ("en", {"language": "german"}, ["stopword", "replaced", "replaced"]),
         ("de", {"language": "english"}, ["unknown", "stopword", "stopword"]),
-        ("xx", {"language": "german"}, ["stopword", "replaced", "replaced"]),
         ("de", {"sensitive": {"@misc": "custext.all_but_stopwords.v1"}}, ["stopword", "replaced", "replaced"]),
     ]
     for code, config, expected in cases:
         assert kinds_of(make_pipeline(german_db, code=code, plus=True, **config)(TEXT)) == expected
-
-
-def test_the_language_is_found_again_after_saving(german_db: Path, tmp_path: Path) -> None:
-    for config in ({}, {"language": "english"}):
-        nlp = make_pipeline(german_db, code="de", plus=True, **config)
-        nlp.to_disk(tmp_path / "saved")
-        assert kinds_of(spacy.load(tmp_path / "saved")(TEXT)) == kinds_of(nlp(TEXT))
 
 
 def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) -> None:
@@ -50,9 +40,8 @@ def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) ->
         assert kinds_of(nlp(TEXT))[1:] == ["replaced", "stopword"]
 
 
-@pytest.mark.parametrize("code", ["de", "is", "xx"])
-def test_without_plus_no_list_is_needed(few_template: Path, code: str) -> None:
-    assert kinds_of(make_pipeline(few_template, code=code)("was"))
+def test_without_plus_no_list_is_needed(few_template: Path) -> None:
+    assert kinds_of(make_pipeline(few_template, code="is")("was"))
 
 
 @pytest.mark.parametrize(
@@ -76,6 +65,7 @@ def test_a_mapping_for_another_language_is_named_before_a_missing_list(few_db: P
         make_pipeline(few_db, code="de", plus=True, mapping="apart")
 
 
+@pytest.mark.slow
 def test_a_mapping_or_a_key_for_another_language_is_an_error(german_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "english", german_db, plus=True)
     make_key(tmp_path / "german", german_db, plus=True, language="german")

@@ -11,7 +11,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from custext_sql import CusTextError, Sanitizer, build_mapping, load_embeddings
+from custext_sql import CusTextError, build_mapping, load_embeddings
 from spacy_plugin.component import CusText
 from tests.spacy_plugin.pipelines import make_pipeline, tokens_of
 from tests.vector_samples import write_glove
@@ -69,18 +69,6 @@ def test_a_new_doc_of_many_words_is_a_function_of_its_text(titles_db: Path) -> N
     assert check_text_determines_doc(nlp, inputs, 100) > 30
 
 
-@pytest.mark.slow
-def test_a_new_doc_is_a_function_of_its_text_for_words_that_the_tokenizer_knows(starter_db: Path) -> None:
-    """Such as "Miss." and "vs.": one token each, while other words of their groups become two with a period."""
-    nlp = open_pipeline(starter_db)
-    sanitizer = Sanitizer.load(starter_db)
-    for word in ("miss", "mass", "vs", "ill", "co"):
-        group = sorted(sanitizer.distribution(word, 1.0))
-        inputs = [f"{form}." for member in group for form in (member, member.capitalize())]
-        assert len({len(nlp.tokenizer(text)) for text in inputs}) > 1  # the groups do contain such words
-        assert check_text_determines_doc(nlp, inputs, 5) > 5
-
-
 def test_carried_tokens_reveal_what_the_default_does_not(titles_db: Path) -> None:
     """The counter-test: with the tokens of the original, Docs with equal texts differ."""
     with pytest.raises(AssertionError):
@@ -91,8 +79,8 @@ def test_carried_tokens_reveal_what_the_default_does_not(titles_db: Path) -> Non
         assert tokens_of(doc) == [doc.text.removesuffix("."), "."]
 
 
-def test_user_data_is_the_same_on_every_new_doc(starter_db: Path) -> None:
-    nlp = open_pipeline(starter_db, plus=True)
+def test_user_data_is_the_same_on_every_new_doc(english_db: Path) -> None:
+    nlp = open_pipeline(english_db, plus=True)
     texts = ["and", "doctor", "The doctor paid 1234567 to Zzyzxa.", ""]
     data = [doc.user_data for doc in nlp.pipe(texts)]
     assert all(each == data[0] for each in data) and len(data[0]) == 1
@@ -103,8 +91,8 @@ def test_user_data_is_the_same_on_every_new_doc(starter_db: Path) -> None:
             assert copy.text == doc.text and not copy._.custext_receipt
 
 
-def test_masks_are_tokenized_like_words_and_numbers(starter_db: Path) -> None:
-    nlp = open_pipeline(starter_db, "sentencizer", policy={"units": "keep"})
+def test_masks_are_tokenized_like_words_and_numbers(english_db: Path) -> None:
+    nlp = open_pipeline(english_db, "sentencizer", policy={"units": "keep"})
     doc = nlp("Zzyzxa-Qwrtz (Zzyzxa's), $1234567.7654321 1234567% Qwrtz@zzyzxa.com. can't xunkx Zzyzxa")
     tokens = tokens_of(doc)
     assert tokens[:8] == ["<unk>", "-", "<unk>", "(", "<unk>", "'s", ")", ","]

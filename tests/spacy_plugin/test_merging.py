@@ -57,7 +57,7 @@ trees = st.permutations(range(12)).flatmap(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(trees)
 def test_heads_stay_a_tree(few_template: Path, tree: tuple[list[int], tuple[int, ...]]) -> None:
     """Whatever the parse, even if tokens of a unit have heads on both sides of it."""
@@ -83,8 +83,6 @@ ENTITIES: list[tuple[list[tuple[int, int, str]], list[tuple[int, int, str]]]] = 
     ([(1, 4, "A"), (7, 12, "B")], [(1, 2, "A"), (5, 6, "B")]),
     ([(3, 5, "A")], [(1, 3, "A")]),  # begins within the unit
     ([(0, 2, "A"), (2, 4, "B")], [(0, 2, "A")]),  # the first one gets the unit
-    ([(1, 2, "A"), (3, 5, "B")], [(1, 2, "A"), (2, 3, "B")]),
-    ([(9, 10, "A")], [(5, 6, "A")]),
     ([(4, 6, "A")], [(2, 4, "A")]),
 ]
 

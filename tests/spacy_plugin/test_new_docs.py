@@ -9,7 +9,7 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.strings import get_string_id
-from spacy.tokens import Doc, DocBin, Span, Token
+from spacy.tokens import Doc, DocBin, Span
 
 from custext_sql import make_key
 from spacy_plugin.new_docs import CARRIED
@@ -46,8 +46,8 @@ def check_clean(content: bytes) -> None:
     assert np.float32(81.25).tobytes() not in content
 
 
-def test_a_new_doc_has_no_trace_of_the_original(starter_db: Path) -> None:
-    doc = open_pipeline(starter_db)(TEXT)
+def test_a_new_doc_has_no_trace_of_the_original(english_db: Path) -> None:
+    doc = open_pipeline(english_db)(TEXT)
     assert doc.text == doc._.custext != TEXT
     check_clean(doc.to_bytes())
     check_clean(zlib.decompress(DocBin(docs=[doc], store_user_data=True).to_bytes()))
@@ -62,15 +62,15 @@ def test_a_new_doc_has_no_trace_of_the_original(starter_db: Path) -> None:
     assert doc._.custext_receipt is None and {token._.custext_kind for token in doc} == {None}
 
 
-def test_the_check_for_traces_finds_traces(starter_db: Path) -> None:
-    doc = open_pipeline(starter_db, output="annotate")(TEXT)
+def test_the_check_for_traces_finds_traces(english_db: Path) -> None:
+    doc = open_pipeline(english_db, output="annotate")(TEXT)
     for content in (doc.to_bytes(), zlib.decompress(DocBin(docs=[doc]).to_bytes())):
         with pytest.raises(AssertionError, match="Zzyzxa"):
             check_clean(content)
 
 
-def test_sentences_and_entity_labels_are_kept(starter_db: Path) -> None:
-    nlp = open_pipeline(starter_db)
+def test_sentences_and_entity_labels_are_kept(english_db: Path) -> None:
+    nlp = open_pipeline(english_db)
     for doc in nlp.pipe([TEXT] * 50):
         words = doc.text.split(" ")
         assert [sentence.text for sentence in doc.sents] == [" ".join(words[:5]), " ".join(words[5:])]
@@ -79,17 +79,10 @@ def test_sentences_and_entity_labels_are_kept(starter_db: Path) -> None:
         assert len(words) == len(TEXT.split(" "))
 
 
-def test_without_sentences_and_entities_there_are_none(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, output="replace")
-    doc = nlp(TEXT)
-    assert not doc.has_annotation("SENT_START") and not doc.has_annotation("ENT_IOB")
-    assert len(nlp("")) == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("item", [None, *CARRIED])
-def test_only_what_carry_names_is_carried(starter_db: Path, item: str | None) -> None:
-    doc = open_pipeline(starter_db, carry=[item] if item else [])(TEXT)
+def test_only_what_carry_names_is_carried(english_db: Path, item: str | None) -> None:
+    doc = open_pipeline(english_db, carry=[item] if item else [])(TEXT)
     present = {
         "sentences": doc.has_annotation("SENT_START") and len(list(doc.sents)) == 2,
         "entities": [entity.label_ for entity in doc.ents] == ["PERSON"],
@@ -110,36 +103,7 @@ def test_only_what_carry_names_is_carried(starter_db: Path, item: str | None) ->
     assert {name for name, is_present in present.items() if is_present} == expected - {None}
 
 
-def test_carried_data_of_tokens_and_spans_moves_with_them(starter_db: Path) -> None:
-    @Language.component("number_tokens")
-    def number_tokens(doc: Doc) -> Doc:
-        for token in doc:
-            token._.test_number = token.i
-        doc[0:2]._.test_span = "first two"
-        doc.spans["pair"] = [doc[1:3]]
-        return doc
-
-    Token.set_extension("test_number", default=None, force=True)
-    Span.set_extension("test_span", default=None, force=True)
-    carry = ["user_data", "spans", "dep", "sentences"]
-    nlp = make_pipeline(starter_db, "number_tokens", "sentencizer", output="replace", carry=carry, eps=0.01)
-    for doc in nlp.pipe(["The doctor met Alice in Boston yesterday. It rained."] * 50):
-        assert [token._.test_number for token in doc] == list(range(len(doc)))
-        assert doc[0:2]._.test_span == "first two"
-        [span] = doc.spans["pair"]
-        assert doc.text[span.start_char : span.end_char] == span.text == doc[1:3].text
-        assert len(list(doc.sents)) == 2
-
-
-def test_parts_of_speech_are_carried(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, "attribute_ruler", output="replace", carry=["pos", "tag", "morph"])
-    ruler: Any = nlp.get_pipe("attribute_ruler")
-    ruler.add([[{"LOWER": "doctor"}]], {"POS": "NOUN", "TAG": "NN", "MORPH": "Number=Sing"})
-    token = nlp("the doctor")[1]
-    assert (token.pos_, token.tag_, str(token.morph)) == ("NOUN", "NN", "Number=Sing")
-
-
-def test_later_components_see_the_new_words(starter_db: Path) -> None:
+def test_later_components_see_the_new_words(english_db: Path) -> None:
     seen: list[str] = []
 
     @Language.component("look")
@@ -147,7 +111,7 @@ def test_later_components_see_the_new_words(starter_db: Path) -> None:
         seen.append(doc.text)
         return doc
 
-    nlp = open_pipeline(starter_db)
+    nlp = open_pipeline(english_db)
     nlp.add_pipe("look")
     docs = list(nlp.pipe([(TEXT, 1), ("Zzyzxa the Doctoratez", 2)], as_tuples=True))
     assert [context for _, context in docs] == [1, 2]
@@ -155,9 +119,9 @@ def test_later_components_see_the_new_words(starter_db: Path) -> None:
     check_clean("".join(seen).encode())
 
 
-def test_a_written_pipeline_does_not_hold_the_words_seen_in_a_memory_zone(starter_db: Path, tmp_path: Path) -> None:
+def test_a_written_pipeline_does_not_hold_the_words_seen_in_a_memory_zone(english_db: Path, tmp_path: Path) -> None:
     """The docs recommend this. Outside a zone, the vocabulary remembers all words, as the counter-test shows."""
-    nlp = open_pipeline(starter_db)
+    nlp = open_pipeline(english_db)
     with nlp.memory_zone():
         docs = list(nlp.pipe([TEXT] * 3))
         DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "clean.spacy")
@@ -175,9 +139,9 @@ def test_a_written_pipeline_does_not_hold_the_words_seen_in_a_memory_zone(starte
         check_clean(nlp.to_bytes())
 
 
-def test_the_record_of_a_keyed_doc_is_not_carried(starter_db: Path, tmp_path: Path) -> None:
-    make_key(tmp_path / "key", starter_db)
-    nlp = make_pipeline(starter_db, key_file=str(tmp_path / "key"), output="replace", carry=["user_data"])
+def test_the_record_of_a_keyed_doc_is_not_carried(english_db: Path, tmp_path: Path) -> None:
+    make_key(tmp_path / "key", english_db)
+    nlp = make_pipeline(english_db, key_file=str(tmp_path / "key"), output="replace", carry=["user_data"])
     doc = nlp.make_doc("the doctor")
     doc._.custext_record, doc.user_data["other"] = "patient 81", 1
     new = nlp(doc)

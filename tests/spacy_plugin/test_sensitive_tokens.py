@@ -57,9 +57,9 @@ def replaced(doc: Doc) -> list[str]:
     ],
 )
 def test_chosen_tokens_are_replaced_and_the_others_stay(
-    starter_db: Path, choice: dict[str, Any], expected: str
+    english_db: Path, choice: dict[str, Any], expected: str
 ) -> None:
-    doc = open_pipeline(starter_db, choice)(TEXT)
+    doc = open_pipeline(english_db, choice)(TEXT)
     assert replaced(doc) == expected.split()
     for token in doc:
         if token._.custext_kind == "kept":
@@ -72,33 +72,32 @@ def test_chosen_tokens_are_replaced_and_the_others_stay(
     assert receipt.characters_in_clear == clear
 
 
-def test_words_can_be_listed_in_a_file(starter_db: Path, tmp_path: Path) -> None:
+def test_words_can_be_listed_in_a_file(english_db: Path, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("Alice\n\n  boston \n", encoding="utf-8")
     choice = {"@misc": "custext.words.v1", "path": str(tmp_path / "names.txt")}
-    assert replaced(open_pipeline(starter_db, choice)(TEXT)) == ["Alice", "Boston"]
+    assert replaced(open_pipeline(english_db, choice)(TEXT)) == ["Alice", "Boston"]
 
 
 @pytest.mark.slow
-def test_each_label_has_its_budget(starter_db: Path) -> None:
+def test_each_label_has_its_budget(english_db: Path) -> None:
     """At eps 100 a word almost always stays the same, at 0.001 almost never."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.001, "GPE": 100.0}, "others": 3.0}
-    nlp = open_pipeline(starter_db, choice)
+    nlp = open_pipeline(english_db, choice)
     docs = list(nlp.pipe([TEXT] * 400))
     assert docs[0]._.custext_receipt.budgets == (0.001, 3.0, 100.0)
     assert docs[0]._.custext_receipt.largest_row_eps == pytest.approx(0.001 + 100 + 5 * 3)
     person, place = ([words_of(doc)[number] for doc in docs] for number in (3, 6))
-    sanitizer = Sanitizer.load(starter_db)
+    sanitizer = Sanitizer.load(english_db)
     for drawn, word, epsilon in ((person, "alice", 0.001), (place, "boston", 100.0)):
         chance = sanitizer.distribution(word, epsilon)[word]
         assert np.mean([output == word for output in drawn]) == pytest.approx(chance, abs=0.1)
 
 
-@pytest.mark.parametrize("calibration", ["paper", "tight"])
-def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path, calibration: str) -> None:
+def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path) -> None:
     """It is the worst log-ratio of any two words of a group, each drawn at any of the budgets."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}, "others": 3.0}
-    receipt = open_pipeline(mapped_db, choice, calibration=calibration)("alice")._.custext_receipt
-    sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
+    receipt = open_pipeline(mapped_db, choice, calibration="tight")("alice")._.custext_receipt
+    sanitizer = Sanitizer.load(mapped_db, calibration="tight")
     worst = 0.0
     words = sanitizer.mapping.words
     tables = [[sanitizer.distribution(word, epsilon) for word in words] for epsilon in (0.5, 3.0)]
@@ -124,16 +123,16 @@ class LongWords:
 
 
 @pytest.mark.slow
-def test_a_function_can_choose(starter_db: Path) -> None:
+def test_a_function_can_choose(english_db: Path) -> None:
     registry.misc.register("test.long_words.v1", func=LongWords)
-    nlp = open_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, eps=0.5)
+    nlp = open_pipeline(english_db, {"@misc": "test.long_words.v1", "at_least": 5}, eps=0.5)
     doc = nlp(TEXT)
     assert replaced(doc) == ["doctor", "Alice", "Zzyzxa", "Boston", "yesterday"]
     assert doc._.custext_receipt.budgets == (0.5, 2.5)
     assert nlp("a")._.custext_receipt.budgets == (0.5, 2.5)  # whatever the text
     assert replaced(pickle.loads(pickle.dumps(nlp))(TEXT)) == replaced(doc)
     registry.misc.register("test.flags.v1", func=lambda: lambda doc: doc.to_array("IS_TITLE"))
-    flagged = open_pipeline(starter_db, {"@misc": "test.flags.v1"}, eps=0.25)(TEXT)
+    flagged = open_pipeline(english_db, {"@misc": "test.flags.v1"}, eps=0.25)(TEXT)
     assert replaced(flagged) == ["The", "Alice", "Zzyzxa", "Boston"]
     assert flagged._.custext_receipt.budgets == (0.25,)
 
@@ -153,16 +152,16 @@ def test_a_function_can_choose(starter_db: Path) -> None:
         (None, "found NoneType"),
     ],
 )
-def test_a_function_with_a_wrong_result_is_an_error(starter_db: Path, values: Any, message: str) -> None:
+def test_a_function_with_a_wrong_result_is_an_error(english_db: Path, values: Any, message: str) -> None:
     registry.misc.register("test.wrong.v1", func=lambda: lambda doc: values)
     with pytest.raises(CusTextError, match=f"sensitive: .*{message}"):
-        open_pipeline(starter_db, {"@misc": "test.wrong.v1"})(TEXT)
+        open_pipeline(english_db, {"@misc": "test.wrong.v1"})(TEXT)
 
 
-def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
+def test_listed_words_are_found_within_tokens(english_db: Path) -> None:
     choice = {"@misc": "custext.words.v1", "words": ["alice", "o'brien", "bob", "cannot", "im"]}
     text = "Mail alice@corp.com, #Alice; www.bob.org and o'brien bobby cannot do, I'm im, can not, wed"
-    nlp = open_pipeline(starter_db, choice)
+    nlp = open_pipeline(english_db, choice)
     doc = nlp(text)
     assert nlp("")._.custext == "" and nlp("")._.custext_receipt.words == 0
     chosen = [token.text for token in doc if token._.custext_kind != "kept"]
@@ -173,7 +172,6 @@ def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
     ("choice", "eps", "expected"),
     [
         ({"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 3.0}, 0.25, (0.25, 3.0)),
-        ({"@misc": "custext.entities.v1", "labels": {"PERSON": 0.25}}, None, (0.25,)),
         ({"@misc": "custext.words.v1", "words": ["doctor"], "eps": 0.5}, None, (0.5,)),
         # "PERSON at 0.5, everything else at 3" needs `others`
         ({"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}, 3.0, "^eps: no token would be drawn at eps 3"),
@@ -181,39 +179,28 @@ def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
     ],
 )
 def test_names_have_the_budget_of_the_component_or_their_own(
-    starter_db: Path, choice: dict[str, Any], eps: float | None, expected: tuple[float, ...] | str
+    english_db: Path, choice: dict[str, Any], eps: float | None, expected: tuple[float, ...] | str
 ) -> None:
     if isinstance(expected, str):
         with pytest.raises(CusTextError, match=expected):
-            open_pipeline(starter_db, choice, eps=eps)
+            open_pipeline(english_db, choice, eps=eps)
     else:
-        assert open_pipeline(starter_db, choice, eps=eps)(TEXT)._.custext_receipt.budgets == expected
+        assert open_pipeline(english_db, choice, eps=eps)(TEXT)._.custext_receipt.budgets == expected
 
 
 @pytest.mark.slow
-def test_missing_entities_or_tags_are_an_error(starter_db: Path) -> None:
+def test_missing_entities_or_tags_are_an_error(english_db: Path) -> None:
     """Otherwise every word would stay in the clear because a component is missing."""
     sensitive = {"@misc": "custext.entities.v1", "labels": ["PERSON"]}
-    nlp = make_pipeline(starter_db, sensitive=sensitive)
+    nlp = make_pipeline(english_db, sensitive=sensitive)
     with pytest.raises(CusTextError, match="no component has set entities on this Doc; add one before custext"):
         nlp(TEXT)
     assert nlp("")._.custext == ""
     for name, tags in (("custext.parts_of_speech.v1", ["NOUN"]), ("custext.tags.v1", ["NN"])):
         with pytest.raises(CusTextError, match="add one before custext"):
-            make_pipeline(starter_db, sensitive={"@misc": name, "tags": tags})(TEXT)
-    nothing_found = open_pipeline(starter_db, sensitive)("The doctor left.")
+            make_pipeline(english_db, sensitive={"@misc": name, "tags": tags})(TEXT)
+    nothing_found = open_pipeline(english_db, sensitive)("The doctor left.")
     assert nothing_found._.custext == "The doctor left." and nothing_found._.custext_receipt.kept == 3
-
-
-def test_choices_can_be_pickled(starter_db: Path) -> None:
-    for name, options in (
-        ("custext.all.v1", {}),
-        ("custext.entities.v1", {"labels": {"PERSON": 1.0}}),
-        ("custext.parts_of_speech.v1", {"tags": ["NOUN"]}),
-        ("custext.words.v1", {"words": ["doctor"]}),
-    ):
-        choice = registry.misc.get(name)(**options)
-        assert pickle.loads(pickle.dumps(choice)) == choice
 
 
 def test_a_word_that_is_the_only_listed_one_of_its_group_is_masked(mapped_db: Path) -> None:
@@ -223,9 +210,7 @@ def test_a_word_that_is_the_only_listed_one_of_its_group_is_masked(mapped_db: Pa
     other = next(word for word in mapping.words if word not in group)
     cases: list[tuple[dict[str, Any], int, str]] = [
         ({"words": ["alice"]}, 1, "alone"),
-        ({"words": ["alice", other]}, 2, "alone"),
         ({"words": group[:2]}, 2, "replaced"),
-        ({"words": [*group[:3], other]}, 1, "replaced"),
         ({"words": ["alice"], "others": 2.0}, 4, "replaced"),
     ]
     for options, expected, kind in cases:

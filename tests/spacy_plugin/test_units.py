@@ -82,21 +82,12 @@ def test_each_unit_is_one_token_of_a_new_doc(
     assert "".join(token.text_with_ws for token in doc) == doc.text == doc._.custext
 
 
-@pytest.mark.parametrize("carry", [None, DEFAULT, ALL])
-@pytest.mark.parametrize("text", ["", " ", "1980-01-02", " 1980-01-02 ", "people", "a@b.c d@e.f"])
-def test_docs_of_units_alone_and_docs_without_any(pipeline: Open, text: str, carry: tuple[str, ...] | None) -> None:
-    doc = pipeline(carry=carry)(text)
-    assert doc._.custext == re.sub(r"[a-z]@[a-z.]+", "<email>", text.replace("1980-01-02", "<date>"))
-    if carry is not None:
-        assert [token.text for token in doc if not token.is_space] == doc.text.split()
-
-
 parts = st.sampled_from(["people", "Time", "zzyzxa", "7", "12", "30", "1980", "john@x.com", "+49", "1234567", "5:30pm"])
 marks = st.sampled_from([" ", " ", " ", "-", "/", ".", ":", "://", "@", "(", ")", ", ", "; ", "_", "  ", "\n"])
 EXCHANGE = str.maketrans("02345678john", "86754032mary")  # years of the 1900s stay such years
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(parts, marks), max_size=10), st.sampled_from([None, *CUTS]), st.booleans())
 def test_a_new_doc_has_the_text_of_the_sanitizer_and_nothing_of_a_unit(
     pipeline: Open, sanitizer: Sanitizer, written: list[tuple[str, str]], where: str | None, tokens: bool
@@ -123,19 +114,16 @@ def choose_first_digit(doc: Doc) -> list[bool | float]:
 choose_first_digit.budgets = [0.0]  # type: ignore[attr-defined]
 CHOICES: list[tuple[Any, list[str]]] = [  # what is sensitive, and the units that it touches
     (choose_first_digit, ["<phone>"]),
-    ({"@misc": "custext.entities.v1", "labels": ["PART"]}, ["<date>"]),
     ({"@misc": "custext.entities.v1", "labels": {"PART": 2.0, "WORD": 0.0}}, ["<date>"]),
     ({"@misc": "custext.entities.v1", "labels": ["WORD"]}, []),
     ({"@misc": "custext.entities.v1", "labels": ["WORD"], "others": 1.0}, EXPECTED),
     ({"@misc": "custext.parts_of_speech.v1", "tags": ["SYM"]}, ["<phone>", "<url>"]),
     ({"@misc": "custext.tags.v1", "tags": {"CD": 1.5}}, ["<date>"]),
     ({"@misc": "custext.words.v1", "words": ["john_doe", "zzyzxa"]}, ["<email>"]),
-    ({"@misc": "custext.words.v1", "words": ["30"]}, ["<phone>"]),
-    ({"@misc": "custext.all.v1"}, EXPECTED),
 ]
 
 
-@pytest.mark.parametrize("carry", [None, DEFAULT, TOKENS])
+@pytest.mark.parametrize("carry", [None, TOKENS])
 @pytest.mark.parametrize(("sensitive", "expected"), CHOICES)
 def test_a_unit_is_masked_if_one_of_its_tokens_is_chosen(
     few_template: Path, sensitive: Any, expected: list[str], carry: tuple[str, ...] | None
@@ -159,16 +147,6 @@ def test_a_unit_is_masked_if_one_of_its_tokens_is_chosen(
         assert tokens.replace("mail:", "") == masked.replace(" ", "")
     elif not expected:
         assert len(new) == len(doc)  # nothing is merged
-
-
-def test_what_mask_unknown_leaves_to_the_policy(few_template: Path) -> None:
-    """The words of a unit that is not masked are words like any other, and words to keep were listed as public."""
-    sensitive = {"@misc": "custext.words.v1", "words": ["john_x", "zzyzxa", "1234567"]}
-    policy = {"unknown": "keep", "numbers": "keep", "units": "keep", "keep_words": ["Zzyzxa"]}
-    text = "Zzyzxa wrote john_x@y_z.q_w to 1234567"
-    for mask_unknown, expected in ((True, "Zzyzxa wrote <unk>@<unk>.<unk> to <num>"), (False, text)):
-        nlp = make_pipeline(few_template, sensitive=sensitive, policy=policy, mask_unknown=mask_unknown)
-        assert nlp(text)._.custext == expected
 
 
 def test_the_page_of_docs_shows_units_as_one(pipeline: Open) -> None:

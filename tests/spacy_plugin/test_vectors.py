@@ -1,6 +1,5 @@
 """The vectors of a spaCy pipeline load like those of a file."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,28 +41,6 @@ def test_vectors_of_a_saved_pipeline_load(
     assert found["the"] == vectors[0].tolist()
     assert sorted(tokens) == ["cat", "don't", "naïve", "the"]
     assert build_mapping(db_path, embedding="pipeline", k=2).info.words == 4
-
-
-def test_vectors_of_an_installed_pipeline_load(
-    db_path: Path, pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site = tmp_path / "site"
-    package = site / "en_tiny"
-    (package / "en_tiny-1.0").mkdir(parents=True)
-    pipeline.rename(package / "en_tiny-1.0")
-    (package / "meta.json").write_bytes((package / "en_tiny-1.0" / "meta.json").read_bytes())
-    (package / "__init__.py").write_text(
-        "from spacy.util import load_model_from_path\nfrom pathlib import Path\n"
-        "def load(**options):\n"
-        "    return load_model_from_path(Path(__file__).parent / 'en_tiny-1.0', **options)\n"
-    )
-    (site / "en_tiny-1.0.dist-info").mkdir()
-    (site / "en_tiny-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: en_tiny\nVersion: 1.0\n")
-    monkeypatch.syspath_prepend(str(site))
-    try:
-        assert load_embeddings(db_path, "spacy:en_tiny", name="tiny").embedding.size == 4
-    finally:
-        sys.modules.pop("en_tiny", None)
 
 
 def test_what_has_no_table_of_word_vectors_is_an_error(db_path: Path, pipeline: Path, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ class Cluster:
     def __init__(self, folder: Path, running: ExitStack) -> None:
         self.folder, self._running = folder, running
         self._numbers = itertools.count()
+        self._processes: dict[str, subprocess.Popen[Any]] = {}
         self.master = ""
 
     def start(self, workers: int = 2) -> None:
@@ -55,6 +56,7 @@ class Cluster:
         folder = self.folder / f"worker-{next(self._numbers)}"
         options = ["--host", HOST, *_ANY_PORT, "--cores", "1", "--memory", "1g", "--work-dir", str(folder)]
         worker = "org.apache.spark.deploy.worker.Worker"
+        self._worker = folder.name
         self.run(folder.name, worker, *options, self.master, ready=r"(Successfully registered with master)")
 
     def run(self, name: str, class_name: str, *arguments: str, ready: str) -> str:
@@ -62,15 +64,17 @@ class Cluster:
         log = self.folder / f"{name}.log"
         command = [str(_find_home() / "bin/spark-class"), class_name, *arguments]
         with log.open("wb") as file:
-            self._last = self._running.enter_context(
+            process = self._running.enter_context(
                 start(command, stdout=file, stderr=subprocess.STDOUT, env=environment())
             )
-        return _wait_for(self._last, log, ready)
+        self._processes[name] = process
+        return _wait_for(process, log, ready)
 
-    def kill_last(self) -> None:
-        """Kill the process that was started last, and its executor if it is a worker."""
-        os.killpg(self._last.pid, signal.SIGKILL)
-        self._last.wait()
+    def kill_worker(self) -> None:
+        """Kill the worker that was started last, and its executor."""
+        process = self._processes[self._worker]
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
     def read_logs(self, message: str) -> str:
         """Wait until an executor has written a message, and return the logs of all processes of the cluster."""

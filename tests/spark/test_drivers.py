@@ -17,7 +17,7 @@ from custext_sql.errors import PrivacyWarning
 from custext_sql.store.outputs import publish_text
 from tests.processes import find_files, start, wait_for
 from tests.spark import MARKS
-from tests.spark.cluster import HOST, Cluster, environment, running_cluster, why_not
+from tests.spark.cluster import HOST, Cluster, environment
 from tests.spark.reviews import read_rows
 
 pytestmark = MARKS
@@ -30,8 +30,8 @@ from pathlib import Path
 from custext_sql.spark import sanitize
 from tests.spark.cluster import open_session
 
-folder, master, reviews, database, output = sys.argv[1:]
-spark = open_session(master, Path(folder))
+folder, reviews, database, output = sys.argv[1:]
+spark = open_session("local[2]", Path(folder))
 
 def pass_first_part(batches):
     import time
@@ -92,26 +92,16 @@ print(json.dumps(errors))
 """
 
 
-@pytest.fixture(scope="module")
-def own_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Return a cluster that no other session uses, because an application takes all cores."""
-    reason = why_not()
-    if reason is not None:
-        pytest.skip(reason)
-    with running_cluster(tmp_path_factory.mktemp("own_cluster")) as cluster:
-        yield cluster
-
-
 def has_rows(folder: Path) -> bool:
     """Return whether a task has written all its rows: its file is then in a folder of the task."""
     return any(path.parent.name.startswith("task_") for path in find_files(folder, "part-*.parquet"))
 
 
 def test_a_killed_driver_leaves_no_output_and_no_entry(
-    own_cluster: Cluster, reviews: Path, own_db: Path, tmp_path: Path
+    cluster: Cluster, reviews: Path, own_db: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "outputs" / "out"
-    arguments = [str(own_cluster.folder), own_cluster.master, str(reviews), str(own_db), str(output)]
+    arguments = [str(tmp_path), str(reviews), str(own_db), str(output)]
     with start([sys.executable, "-W", "ignore", "-c", KILLED, *arguments], env=environment(), cwd=ROOT) as driver:
         wait_for(lambda: driver.poll() is not None or has_rows(output.parent), 600)
         assert driver.poll() is None
@@ -148,21 +138,20 @@ def test_a_driver_that_is_killed_while_it_replaces_an_output_leaves_both(
 
 
 @pytest.fixture(scope="module")
-def address(own_cluster: Cluster) -> Iterator[str]:
-    """Return the address of a Spark Connect server on the cluster."""
+def address(cluster: Cluster) -> Iterator[str]:
+    """Return the address of a Spark Connect server, which runs its tasks itself."""
     settings = {
         "spark.connect.grpc.binding.address": HOST,
         "spark.connect.grpc.binding.port": "0",  # any free one
         "spark.driver.host": HOST,
         "spark.ui.enabled": "false",
-        "spark.executor.memory": "600m",
         "spark.sql.shuffle.partitions": "4",
     }
     options = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
-    port = own_cluster.run(
+    port = cluster.run(
         "connect",
         "org.apache.spark.deploy.SparkSubmit",
-        *("--master", own_cluster.master, *options),
+        *("--master", "local[2]", *options),
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"),
         ready=r"Spark Connect server started at: \S+:(\d+)\n",
     )
@@ -170,7 +159,7 @@ def address(own_cluster: Cluster) -> Iterator[str]:
 
 
 def test_spark_connect_gives_the_same_as_duckdb(
-    own_cluster: Cluster, address: str, reviews: Path, starter_db: Path, key: Path, tmp_path: Path
+    cluster: Cluster, address: str, reviews: Path, starter_db: Path, key: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "connect"
     arguments = [address, str(reviews), str(starter_db), str(key), str(SAME), str(output)]
@@ -188,7 +177,9 @@ def test_spark_connect_gives_the_same_as_duckdb(
     message = "eps must be 0, or between 0.001 and 100; found 1000.0"
     assert message in wrong
     assert classic_only.startswith("SettingError: sanitize needs a classic Spark session")
-    assert "Zaphod" not in wrong + own_cluster.read_logs(message)
+    log = cluster.folder / "connect.log"
+    wait_for(lambda: message in log.read_text(encoding="utf-8", errors="replace"))
+    assert "Zaphod" not in wrong + log.read_text(encoding="utf-8", errors="replace")
     with duckdb.connect() as connection:
         register(connection, starter_db, key_file=key)
         connection.execute(f"CREATE VIEW reviews AS FROM '{reviews}/part-*.parquet'")

@@ -30,9 +30,14 @@ def failing_at(number: int, error: BaseException, move: Callable[..., None], *, 
 
 
 @pytest.mark.parametrize(
-    "number, after, kept", [(1, False, "old"), (1, True, "old"), (2, False, "old"), (2, True, "new")]
+    "number, after, kept, error",
+    [
+        (1, False, "old", OutputError("cannot move")),
+        (1, True, "old", KeyboardInterrupt()),
+        (2, False, "old", KeyboardInterrupt()),
+        (2, True, "new", OutputError("cannot move")),
+    ],
 )
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), OutputError("cannot move")], ids=["interrupt", "failure"])
 def test_a_move_that_fails_or_is_interrupted_leaves_one_whole_output(
     frame: Any,
     own_db: Path,

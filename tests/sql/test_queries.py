@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from custext_sql import Sanitizer, build_mapping, load_mapping, use_mapping
 from custext_sql.cli import main
-from custext_sql.errors import CusTextError, QueryError
+from custext_sql.errors import CusTextError
 from custext_sql.files import query_releases
 from custext_sql.files.query_releases import ReleasingQuery
 from custext_sql.store import outputs
@@ -92,28 +92,8 @@ def test_it_takes_exactly_one_query(mapped_db: Path) -> None:
     assert run("--db", mapped_db, "sql", "SELECT true AS Success").output.split() == ["Success", "true"]
 
 
-def test_cells_are_shown_as_they_are(mapped_db: Path) -> None:
-    shown = run("--db", mapped_db, "sql", "SELECT ':smile:' AS a, '[b]x' AS b, chr(27) || '[31m' AS c").output
-    assert shown.split() == ["a", "b", "c", ":smile:", "[b]x", "\\x1b[31m"]
-
-
 def test_the_variables_of_the_program_are_no_tables(mapped_db: Path) -> None:
     assert "Table with name connection does not exist" in run("--db", mapped_db, "sql", "FROM connection").output
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.json", "out.jsonl", "it's {a} {out.PARQUET"])
-def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: str) -> None:
-    output = tmp_path / name
-    query = "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews ORDER BY id -- all"
-    result = run("--db", mapped_db, "sql", query, "--data", data, "--output", output)
-    assert (result.exit_code, result.stdout) == (0, f"{output}: 250 rows\n")
-    assert result.stderr.startswith("500 words: 250 replaced")
-    with duckdb.connect() as connection:
-        quoted = str(output).replace("'", "''")
-        rows = connection.execute(f"SELECT id, body FROM '{quoted}' ORDER BY id").fetchall()
-    assert [row for row, _ in rows] == list(range(250))
-    assert all(body.startswith("<unk> ") for _, body in rows)
 
 
 @pytest.mark.slow
@@ -140,18 +120,6 @@ def test_queries_of_any_form_are_written(mapped_db: Path, data: Path, tmp_path: 
     assert run("--db", mapped_db, "sql", query, "--data", data).exit_code == 0
 
 
-def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.csv"
-    output.write_text("precious")
-    refused = run("--db", mapped_db, "sql", "SELECT 1", "--output", output)
-    message = f"Error: {output} already exists; to overwrite it, use --force (in Python: force=True)\n"
-    assert (refused.exit_code, refused.output) == (1, message)
-    assert output.read_text() == "precious"
-    done = run("--db", mapped_db, "sql", "SELECT 1 AS a", "--output", output, "--force", "--json", "--allow-raw")
-    assert json.loads(done.stdout) == {"output": str(output), "rows": 1, "receipt": None}
-    assert output.read_text() == "a\n1\n"
-
-
 def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tmp_path: Path) -> None:
     for output, message in (
         ("out.txt", "out.txt: cannot tell the format; expected a name that ends in .parquet, .csv, .json"),
@@ -170,42 +138,6 @@ def test_a_failing_query_leaves_the_old_output(mapped_db: Path, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []
 
 
-def test_the_data_is_not_changed(mapped_db: Path, data: Path) -> None:
-    result = run("--db", mapped_db, "sql", "DELETE FROM reviews", "--data", data)
-    assert result.exit_code == 1
-    with duckdb.connect(data, read_only=True) as connection:
-        assert connection.execute("SELECT count(*) FROM reviews").fetchall() == [(250,)]
-
-
-def test_the_custext_database_itself_may_be_the_data(mapped_db: Path) -> None:
-    result = run("--db", mapped_db, "sql", "SELECT count(*) AS n FROM groups", "--data", mapped_db)
-    assert result.output.split() == ["n", "16"]
-
-
-def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("not a database at all")
-    assert (
-        "nothing does not exist; --data needs a DuckDB file"
-        in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "nothing").output
-    )
-    assert (
-        "is not a DuckDB file; name other files in the query: FROM '"
-        in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "text").output
-    )
-
-
-@pytest.mark.slow
-def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
-    told: list[float] = []
-    query = "SELECT custext_sanitize('alice bob', 1.0, true) AS t FROM range(2000000)"
-    output, sanitizer = tmp_path / "out.parquet", Sanitizer.load(mapped_db)
-    written = ReleasingQuery(query, sanitizer).write(output, progress=told.append)
-    assert (written.result, written.note) == (2_000_000, None)
-    with pytest.raises(QueryError, match="eps must be 0, or between"):
-        ReleasingQuery(query.replace("1.0", "-1"), sanitizer).write(tmp_path / "other.parquet", progress=told.append)
-    assert 0.0 < max(told) <= 1.0 and told[0] >= 0.0
-
-
 def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> None:
     query = "SELECT custext_sanitize('alice bob carol', 1.0, true) AS t FROM range(100000000)"
     command = [sys.executable, "-m", "custext_sql", "--db", str(mapped_db), "sql", query, "--output", "out.parquet"]
@@ -218,6 +150,7 @@ def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_within_duckdb_ends_a_command_like_any_other(tmp_path: Path, number: signal.Signals) -> None:
     """DuckDB turns the interruption of a statement in the main thread into a RuntimeError."""

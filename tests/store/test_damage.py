@@ -51,7 +51,7 @@ CALLS: tuple[Callable[[Path], object], ...] = (
 )
 
 
-@pytest.mark.parametrize("place", [0, 4, 16, HEADER - 1, HEADER, HEADER + 8, HEADER + 900, 2 * HEADER, 2 * HEADER + 24])
+@pytest.mark.parametrize("place", [4, HEADER - 1, HEADER + 8, 2 * HEADER])
 def test_a_flipped_byte_in_a_header_is_damage(odd_db: Path, place: int) -> None:
     flip(odd_db, place)
     for call in CALLS:
@@ -80,7 +80,7 @@ def test_a_flipped_byte_anywhere_is_damage_or_not_seen(odd_db: Path) -> None:
     assert seen >= len(CALLS)
 
 
-@pytest.mark.parametrize("size", [100, HEADER, 2 * HEADER, 3 * HEADER - 1, 3 * HEADER, 20_000, BLOCK])
+@pytest.mark.parametrize("size", [100, 3 * HEADER, BLOCK])
 def test_a_file_that_was_cut_off_is_damaged(odd_db: Path, size: int) -> None:
     os.truncate(odd_db, size)
     for call in CALLS:
@@ -169,6 +169,36 @@ def test_a_file_in_use_is_in_use(odd_db: Path, monkeypatch: pytest.MonkeyPatch) 
                 call(odd_db)
 
 
+def test_a_file_is_locked_before_it_is_read(odd_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB reads headers first unless told the format: those of a file that another process may be writing now."""
+    monkeypatch.setattr(duckdb_files, "PATIENCE", 0.1)
+    with hold_open(odd_db):
+        with odd_db.open("r+b") as file:
+            file.write(b"SQLite format 3\0")
+        for call in CALLS:
+            with pytest.raises(DatabaseError, match="is in use by another process; try again later"):
+                call(odd_db)
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Corrupt database file: computed checksum 1 does not match stored checksum 2", "the file is damaged"),
+        ("Corrupted uncompressed string segment: dictionary is outside the segment", "the file is damaged"),
+        ("Invalid Error: Resource temporarily unavailable", "an error of DuckDB$"),
+        ("Settings Error: corrupt", "an error of DuckDB$"),
+    ],
+)
+def test_only_damage_is_called_damage(odd_db: Path, message: str, told: str) -> None:
+    """DuckDB's errors of several kinds have no class of their own in Python."""
+
+    def fail() -> None:
+        raise duckdb.Error(message)
+
+    with pytest.raises(DatabaseError, match=f"cannot open .*: {told}"):
+        duckdb_files.when_free(odd_db, fail)
+
+
 def test_a_file_without_permission_is_not_in_use(odd_db: Path) -> None:
     """Its path contains "lock"."""
     error = duckdb.IOException(f'IO Error: Cannot open file "{odd_db}": Permission denied')
@@ -198,7 +228,7 @@ def test_damaged_data_is_named_too(mapped_db: Path, tmp_path: Path) -> None:
         f"cannot open {data}: the file is damaged; restore a backup of it\n" in CliRunner().invoke(main, query).output
     )
     said = set()
-    for place in range(3 * HEADER + 100, len(good), BLOCK):
+    for place in range(3 * HEADER + 100, len(good), 4 * BLOCK):
         data.write_bytes(good)
         flip(data, place)
         said.add(CliRunner().invoke(main, query).output)

@@ -14,7 +14,7 @@ from custext_sql import Sanitizer, build_mapping, connect, list_mappings, load_m
 from custext_sql.errors import DatabaseError
 from custext_sql.store import duckdb_files
 from custext_sql.store.database import reading
-from custext_sql.store.descriptors import is_open_here
+from custext_sql.store.duckdb_files import is_open_here
 from tests.ledger_entries import list_releases
 from tests.processes import can_write
 
@@ -185,3 +185,9 @@ def test_a_detached_or_lost_connection_is_not_asked(mapped_db: Path) -> None:
     Sanitizer.load(mapped_db)
     del connection
     build_mapping(mapped_db, embedding="small", k=5)
+
+
+def test_fifty_threads_read_one_database(mapped_db: Path) -> None:
+    with ThreadPoolExecutor(50) as pool:
+        mappings = pool.map(lambda _: load_mapping(mapped_db).info, range(200))
+        assert set(mappings) == {load_mapping(mapped_db).info}

@@ -1,6 +1,5 @@
 """Stored mappings are read exactly as they were built, or refused."""
 
-import pickle
 from pathlib import Path
 
 import duckdb
@@ -146,13 +145,6 @@ def test_scores_are_stored_in_many_batches_alike(loaded_db: Path, monkeypatch: p
     monkeypatch.setattr(mappings, "_CELLS", 7)
     assert build_mapping(loaded_db, embedding="small", k=5, name="many").info.fingerprint == one
     assert load_mapping(loaded_db, "many").scores.tolist() == load_mapping(loaded_db, "one").scores.tolist()
-
-
-def test_a_mapping_travels_by_pickle(mapped_db: Path) -> None:
-    mapping = load_mapping(mapped_db)
-    copy = pickle.loads(pickle.dumps(mapping))
-    assert copy.info == mapping.info
-    assert copy.find_row("bob")[0] == mapping.find_row("bob")[0]
 
 
 def test_the_fingerprint_tells_every_part_apart() -> None:

@@ -66,14 +66,6 @@ def test_fields_of_a_row_are_the_columns_of_its_table(row: type[Any], table: str
     assert found == get_type_hints(row) and list(found) == [field.name for field in fields(row)]
 
 
-def test_every_comment_is_a_phrase_that_stands_on_its_own(fresh_db: Path) -> None:
-    """Comments are shown beside the column alone, by any client of DuckDB or PostgreSQL."""
-    comments = [comment for (comment,) in fetch(fresh_db, "SELECT comment FROM duckdb_columns() WHERE NOT internal")]
-    comments += [column.comment for table in schema.metadata.sorted_tables for column in table.columns]
-    firsts = {comment.partition(" ")[0] for comment in comments if comment}
-    assert firsts and not firsts & {"of", "whose", "its", "within", "where"}
-
-
 def test_a_new_database_has_the_shipped_stopwords_and_the_newest_revision(fresh_db: Path) -> None:
     rows = fetch(fresh_db, "SELECT language, word, source FROM stopwords ORDER BY ALL")
     assert rows == sorted(("english", word, "NLTK stopwords corpus, the list of 179 words") for word in STOPWORDS)
@@ -134,14 +126,6 @@ def test_a_database_of_another_version_is_refused_with_both_ways_out(mapped_db: 
     assert "pip install --upgrade custext-sql" in message
     assert f"make a new one with: custext --db {mapped_db} load starter" in message
     assert mapped_db.read_bytes() == before
-
-
-def test_columns_need_no_quoting(mapped_db: Path) -> None:
-    with reading(mapped_db) as connection:
-        for table, columns in connection.execute(
-            "SELECT table_name, string_agg(column_name, ', ') FROM duckdb_columns() WHERE NOT internal GROUP BY ALL"
-        ).fetchall():
-            connection.execute(f"SELECT {columns} FROM {table}").fetchall()
 
 
 def test_threads_make_and_upgrade_databases_at_the_same_time(tmp_path: Path) -> None:

@@ -148,30 +148,6 @@ def test_a_worker_of_multiprocessing_leaves_no_folder(mapped_db: Path, tmp_path:
     assert {name for name in names_in(tmp_path / "tmp") if name.endswith(".draft")} == set()
 
 
-def test_a_draft_of_another_container_is_left_alone_until_it_is_abandoned(tmp_path: Path) -> None:
-    """Two containers share a volume, where process IDs mean nothing and the other process is not visible."""
-    target = tmp_path / "out.csv"
-    command = ["unshare", "--pid", "--fork", "--kill-child", sys.executable, "-c", DRAFTING, str(target)]
-    with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None and other.stderr is not None
-        name = other.stdout.readline().strip()
-        if not name and "ot permitted" in other.stderr.read():
-            pytest.skip("this machine lets nobody make a namespace of processes")
-        assert name in names_in(tmp_path)
-        with atomic_output(target, force=True) as draft:
-            assert draft.path.parent.name != name
-            draft.path.write_text("ours")
-            draft.publish()
-        assert (tmp_path / name / "out.csv").read_text() == "clear text"
-        other.kill()
-        other.wait()
-    publish_text(target, "again", force=True)
-    assert names_in(tmp_path) == {"out.csv", name}  # it might be alive on another host
-    age(tmp_path / name)
-    publish_text(target, "again", force=True)
-    assert names_in(tmp_path) == {"out.csv"}
-
-
 def test_an_abandoned_folder_goes_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a folder of a group, it has inherited the set-group-ID bit. Without locks, only its age shows it."""
     for number in (errno.ENOTSUP, errno.ENOLCK, None):

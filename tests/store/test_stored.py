@@ -9,8 +9,7 @@ import duckdb
 import pytest
 
 from custext_sql import Sanitizer, list_mappings, load_mapping, read_ledger, register
-from custext_sql.ledger.connections import upgrade_ledger
-from custext_sql.ledger.overview import find_releases
+from custext_sql.ledger.ledger import find_releases
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.store.contents import list_embeddings
 from custext_sql.store.key_files import read_key_file
@@ -42,7 +41,7 @@ def stored_ledger(stored_db: Path) -> LedgerFile:
     path.chmod(0o600)
     place = LedgerFile.locate(None, stored_db)
     assert place.path == path
-    upgrade_ledger(place)
+    place.upgrade()
     return place
 
 

@@ -18,13 +18,12 @@ from custext_sql import Policy, Receipt, Sanitizer
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.randomness import KeyedRandomness, SecretKey
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.sanitizer.replacer import Replacer
-from custext_sql.sanitizer.row_settings import RowSettings
+from custext_sql.sanitizer.replacer import Replacer, RowSettings
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.tally import SYMBOLS
 from custext_sql.sanitizer.token_batch import TokenBatch
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.text.columns import TextColumn, open_column
+from custext_sql.sanitizer.words import Vocabulary
+from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.word_boundaries import normalize_words, split_words
 from tests.small_mapping import small_mapping
@@ -138,44 +137,6 @@ def leave_out_draws(receipt: Receipt) -> Receipt:
     return replace(receipt, replaced_unchanged=0, texts_unchanged=0)
 
 
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]), plus=st.booleans())
-def test_what_is_not_replaced_stays_byte_for_byte(
-    strict: Sanitizer, paper: Sanitizer, rows: list[str], policy: str, plus: bool
-) -> None:
-    sanitizer = strict if policy == "strict" else paper
-    for row, pieces in zip(rows, sanitizer.compare(rows, 1.0, plus), strict=True):
-        seen = without_invisible(row) if policy == "strict" else row
-        assert "".join(piece.before for piece in pieces) == seen
-        assert all(piece.before == piece.after for piece in pieces if piece.kind is None)
-        words = [piece.before for piece in pieces if piece.kind is not None]
-        assert re.findall(r"\w", "".join(words)) == re.findall(r"\w", "".join("".join(p) for p in read_words(seen)))
-
-
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]))
-@example(rows=[f"{HEART} \u0301a a\u0301 \u0301", "Ⓐ🇩🇪°№", "\x00\x1c\x7f\x85\t\n", "a+b$ «»"], policy="paper")
-def test_symbols_are_counted_as_one_counts_them_by_hand_and_what_is_said_to_be_spent_is_spent(
-    strict: Sanitizer, paper: Sanitizer, rows: list[str], policy: str
-) -> None:
-    sanitizer = strict if policy == "strict" else paper
-    seen = [without_invisible(row) if policy == "strict" else row for row in rows]
-    for plus in (False, True):
-        receipt = sanitizer.release(rows, 0.5, plus)[1]
-        spent = sanitizer.spend(open_column(rows)[0], 0.5, plus)
-        assert receipt.symbols == sum(map(count_symbols, seen))
-        assert spent.sum() == pytest.approx(receipt.replaced * 0.5)
-        assert spent.max(initial=0.0) == pytest.approx(receipt.largest_row_eps)
-
-
-def test_symbols_of_some_texts() -> None:
-    """The count by hand itself is right."""
-    assert [count_symbols(text) for text in (HEART, "Ⓐ🇩🇪", "\x00\x7f", "€5 20°")] == [2] * 4
-    assert [count_symbols(text) for text in ("$5 + 5 = 10%", "«a» — b\u2028", "a\u0301 .\u0301")] == [0, 0, 1]
-
-
 FORMS: list[Callable[[str], str]] = [
     str.upper,
     lambda word: unicodedata.normalize("NFD", word),
@@ -194,13 +155,6 @@ def test_words_are_drawn_however_unicode_writes_them(strict: Sanitizer, form: Ca
             assert piece.after in strict.distribution(word)
             assert keyed(strict, [f"{form(word)} {form(word)}"]) == keyed(strict, [f"{word} {word}"])
     assert sum(normalize_words(form(word)) == word for word in WORDS) >= len(WORDS) - 1
-
-
-def test_stopwords_are_kept_however_unicode_writes_them(strict: Sanitizer) -> None:
-    rows = ["de\u0301ja\u0300 ＴＨＥ DÉJÀ", "she’s"]
-    texts, receipt = strict.release(rows, plus=True)
-    assert texts == rows
-    assert receipt.stopwords == receipt.words == 4
 
 
 def test_what_is_no_word_in_nfkc_is_unknown_and_what_is_digits_a_number(strict: Sanitizer, paper: Sanitizer) -> None:

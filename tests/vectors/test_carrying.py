@@ -30,6 +30,7 @@ def two_spaces(count: int, seed: int) -> tuple[Floats, Floats]:
     return given, given @ np.random.default_rng(2).normal(size=(4, 6)) + bent
 
 
+@pytest.mark.slow
 def test_carried_words_are_single_words_without_digits() -> None:
     first, second = (unpack(SHIPPED.joinpath(file).read_bytes()).words for file in FILES)
     assert (len(first), len(second)) == (FIRST_WORDS, WORDS - FIRST_WORDS)

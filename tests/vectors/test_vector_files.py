@@ -72,12 +72,11 @@ def test_line_endings(tmp_path: Path, ending: str) -> None:
         assert_read(path, "glove")
 
 
-@pytest.mark.slow
 def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "vectors.txt"
     for end in (b"\n\r\n\n", b"\r\n", b"\r", b""):
         path.write_bytes(STREAMS["word2vec"] + end)
-        for size in range(1, 200):
+        for size in (1, 2, 3, 5, 8, 50):
             monkeypatch.setattr(text_files, "BLOCK", size)
             assert_read(path, "word2vec")
 
@@ -124,11 +123,11 @@ def test_short_binary_files_are_recognized(tmp_path: Path) -> None:
     path = tmp_path / "vectors.bin"
     random = np.random.default_rng(0)
     recognized = 0
-    for _ in range(300):
+    for _ in range(60):
         path.write_bytes(word2vec_binary(["a", "b"], random.normal(size=(2, 2)).astype(np.float32)))
         with open_vectors(str(path)) as source:
             recognized += source.format == "word2vec-binary"
-    assert recognized >= 290
+    assert recognized >= 56
     path.write_bytes(word2vec_binary(["a", "b"], np.full((2, 50), 0.1, dtype=np.float32)))
     assert_read(path, "word2vec-binary", ["a", "b"], np.full((2, 50), 0.1, dtype=np.float32))
 
@@ -221,13 +220,13 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("packing", ["plain", "gz"])
-def test_faults_of_text_files_name_the_line(tmp_path: Path, fault: str, packing: str) -> None:
+def test_faults_of_text_files_name_the_line(tmp_path: Path, fault: str) -> None:
     content, message = FAULTS[fault]
     path = tmp_path / "bad.txt"
-    path.write_bytes(content if packing == "plain" else gzip.compress(content))
-    with pytest.raises(CusTextError, match=r"^bad\.txt[,:].*" + message):
-        read_all(path)
+    for packed in (content, gzip.compress(content)):
+        path.write_bytes(packed)
+        with pytest.raises(CusTextError, match=r"^bad\.txt[,:].*" + message):
+            read_all(path)
 
 
 def test_a_fault_deep_in_a_file_of_many_blocks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Text files in encodings other than UTF-8: recognized, and copied as UTF-8 into a private folder."""
+"""Files of text: unpacked, in any encoding, as lines. What is not UTF-8 is copied as UTF-8 into a private folder."""
 
 import codecs
 import gzip
@@ -11,10 +11,13 @@ from encodings.aliases import aliases
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+import numpy as np
+
 from custext_sql.errors import CusTextError, QueryError, SettingError, SourceError
 from custext_sql.files.inputs.file_formats import is_zipped
-from custext_sql.parameters import find_closest
+from custext_sql.parameters import check_type, find_closest
 from custext_sql.store.outputs import named_full_disk, scratch_folder
+from custext_sql.text.columns import TextColumn
 from custext_sql.text.utf8 import SAMPLE, decode_utf8
 
 if TYPE_CHECKING:
@@ -35,15 +38,16 @@ _COMMON = (
 )
 _NO_FILES = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"})  # not for files
 _MARK = "\ufeff"
-_CHUNK = 1 << 20  # bytes decoded at a time
+_CHUNK = 1 << 20  # bytes read at a time, about
+_LONGEST_LINE = 16 << 20  # bytes, as in CSV files
+_NEW_LINE = ord("\n")
 
 
 def find_encoding(name: str | None) -> str | None:
     """Return the name of an encoding if Python knows it, None for UTF-8; SettingError if there is no such encoding."""
     if name is None:
         return None
-    if not isinstance(name, str):
-        raise SettingError(f"encoding must be a name such as latin-1; found {type(name).__name__}")
+    check_type(name, str, "encoding must be a name such as latin-1")
     try:
         found = codecs.lookup(name)
     except (LookupError, ValueError):  # the latter for a NUL in the name
@@ -68,27 +72,22 @@ def check_encoding_use(name: str, format: str | None) -> None:
         )
 
 
-def check_encodings(name: str, files: Sequence[Path], *, has_option: bool = False) -> None:
-    """Raise a SourceError if a file starts with something other than UTF-8. name: what errors call a single file.
-
-    has_option: whether the caller can be given an encoding, which the error then recommends.
-    """
-    for file in files:
-        label = name if len(files) == 1 else str(file)
-        with _opened(file, label) as stream:
+def _check_encodings(labels: dict[Path, str]) -> None:
+    """Raise a SourceError if a file starts with something other than UTF-8."""
+    for file, label in labels.items():
+        with _unpacked(file, label) as stream:
             start = stream.read(SAMPLE)
-        decode_utf8(_cut_last_character(start) if len(start) == SAMPLE else start, label, has_option=has_option)
+        decode_utf8(_cut_last_character(start) if len(start) == SAMPLE else start, label, has_option=True)
 
 
 @contextmanager
-def explained_encodings(name: str, files: Sequence[Path]) -> Iterator[None]:
+def _explained_encodings(labels: dict[Path, str]) -> Iterator[None]:
     """Within it, an error of a reader becomes one that names the encoding, if a file turns out not to be UTF-8."""
     try:
         yield
     except QueryError:
-        for file in files:
-            label = name if len(files) == 1 else str(file)
-            with _opened(file, label) as stream:
+        for file, label in labels.items():
+            with _unpacked(file, label) as stream:
                 number = 1
                 while lines := stream.readlines(_CHUNK):
                     decode_utf8(b"".join(lines), label, first_line=number, has_option=True)
@@ -110,19 +109,19 @@ def files_as_utf8(
     if format == "parquet":
         yield files
         return
+    labels = {file: name if len(files) == 1 else str(file) for file in files}
     if encoding is None:
-        check_encodings(name, files, has_option=True)
+        _check_encodings(labels)
         if format != "json" or not any(map(_has_mark, files)):
-            with explained_encodings(name, files):
+            with _explained_encodings(labels):
                 yield files
             return
     with scratch_folder() as folder:
         copies = []
-        for number, file in enumerate(files):
-            label = name if len(files) == 1 else str(file)
+        for number, (file, label) in enumerate(labels.items()):
             copy = folder / str(number) / (file.name[:-3] if is_zipped(file) else file.name)
             copy.parent.mkdir(mode=0o700)
-            with _opened(file, label) as stream, named_full_disk(folder.parent), copy.open("wb") as made:
+            with _unpacked(file, label) as stream, named_full_disk(folder.parent), copy.open("wb") as made:
                 shutil.copyfileobj(read_as_utf8(stream, encoding or _UTF8, label), made, _CHUNK)
             copies.append(copy)
         with renamed_errors({str(copy): str(file) for copy, file in zip(copies, files, strict=True)}):
@@ -196,19 +195,51 @@ def _count_before(error: UnicodeError) -> int:
     return error.object[: error.start].decode(error.encoding, errors="replace").count("\n")
 
 
+def open_text(file: Path, mode: str = "rb") -> BinaryIO:
+    """Open a file of text as bytes, unpacked or packed if its name ends in .gz."""
+    return cast(BinaryIO, gzip.open(file, mode) if is_zipped(file) else file.open(mode))
+
+
 @contextmanager
-def _opened(file: Path, label: str) -> Iterator[BinaryIO]:
-    """Open a file of text, unpacked if it is gzipped."""
+def _explained_gzip(label: str) -> Iterator[None]:
     try:
-        with cast(BinaryIO, gzip.open(file, "rb") if is_zipped(file) else file.open("rb")) as stream:
-            yield stream
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise SourceError(f"{label}: expected a complete gzip file") from None
 
 
+@contextmanager
+def _unpacked(file: Path, label: str) -> Iterator[BinaryIO]:
+    with _explained_gzip(label), open_text(file) as stream:
+        yield stream
+
+
+def read_line_blocks(source: BinaryIO, name: str) -> Iterator[TextColumn]:
+    """Yield some lines at a time, each a text with its line end. name: what errors call the source."""
+    number = 1
+    while content := _read_lines(source, name):
+        decode_utf8(content, name, first_line=number, has_option=True)
+        text = np.frombuffer(content, dtype=np.uint8)
+        ends = (text == _NEW_LINE).nonzero()[0] + 1
+        rest = [] if len(ends) and ends[-1] == len(text) else [len(text)]
+        yield TextColumn(text, np.concatenate([[0], ends, rest]).astype(np.int64))
+        number += len(ends)
+
+
+def _read_lines(source: BinaryIO, name: str) -> bytes:
+    """Return the next lines, all of them complete. SourceError if one is too long for memory."""
+    with _explained_gzip(name):
+        content = source.read(_CHUNK)
+        if content and not content.endswith(b"\n"):
+            content += source.readline(_LONGEST_LINE + 1)
+    if len(content) - content.rfind(b"\n", 0, -1) > _LONGEST_LINE + 2:
+        raise SourceError(f"{name}: a line is longer than the 16 MB that can be read; split it into several lines")
+    return content
+
+
 def _has_mark(file: Path) -> bool:
     """Return whether a file starts with the byte order mark of UTF-8, which DuckDB does not accept in JSON."""
-    with _opened(file, str(file)) as stream:
+    with _unpacked(file, str(file)) as stream:
         return stream.read(3) == _MARK.encode()
 
 

@@ -13,19 +13,9 @@ import pyarrow as pa
 from custext_sql.errors import ForeignFileError, SettingError, SourceError
 from custext_sql.files.duckdb_instances import open_instance
 from custext_sql.files.inputs.data_files import open_files
-from custext_sql.files.inputs.encodings import files_as_utf8, find_encoding
-from custext_sql.files.inputs.file_formats import (
-    check_csv_options,
-    check_format,
-    check_no_database,
-    explain_unknown_format,
-    tell_format,
-)
-from custext_sql.files.inputs.input_files import list_files
-from custext_sql.files.inputs.row_readers import choose_reader, read_record
-from custext_sql.files.inputs.source import Source
-from custext_sql.files.inputs.tables import open_table
-from custext_sql.files.inputs.text_lines import open_text, read_line_blocks
+from custext_sql.files.inputs.encodings import files_as_utf8, find_encoding, open_text, read_line_blocks
+from custext_sql.files.inputs.file_formats import STANDARD, check_csv_options, choose_format, list_files, tell_format
+from custext_sql.files.inputs.source import Source, choose_reader, is_custext, open_table, read_record
 from custext_sql.parameters import check_type
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.quoting import quote_name
@@ -34,7 +24,6 @@ from custext_sql.text.columns import TextColumn, open_column
 AnyPath = str | os.PathLike[str]
 
 _ROWS = 1 << 11  # rows of a block, as in DuckDB; many more rows of long texts would not fit into memory
-_STANDARD = "-"
 
 
 @dataclass(frozen=True)
@@ -83,7 +72,7 @@ class OpenTexts:
 
     connection: duckdb.DuckDBPyConnection
     source: Source
-    files: Sequence[Path]
+    files: Sequence[Path] = ()
 
 
 def name_texts(texts: Texts) -> str:
@@ -116,15 +105,11 @@ def find_format(files: AnyPath | DataFiles) -> str:
     """Return the format of files: the given one, else that of their names; SourceError if they do not tell it."""
     given = _as_files(files)
     name = os.fspath(given.path)
-    if name == _STANDARD:
+    if name == STANDARD:
         raise SettingError("standard input can only be sanitized; save the data to a file first")
-    found = list_files(name)
-    check_no_database(name, "DataTable")
-    known = tell_format(found[0]) if given.format is None else check_format(given.format)
-    if known is None:
-        raise explain_unknown_format(name, has_option=True)
-    check_csv_options(name, known, quotes=given.quotes, header=given.header)
-    return known
+    format = choose_format(name, given.format, "DataTable")
+    check_csv_options(name, format, quotes=given.quotes, header=given.header)
+    return format
 
 
 @contextmanager
@@ -135,7 +120,7 @@ def open_texts(texts: AnyPath | DataFiles | DataTable, *, padded: bool = False) 
     """
     if isinstance(texts, DataTable):
         with _open_data(Path(texts.path)) as connection:
-            yield OpenTexts(connection, open_table(connection, os.fspath(texts.path), texts.table), ())
+            yield OpenTexts(connection, open_table(connection, os.fspath(texts.path), texts.table))
         return
     given, format = _as_files(texts), find_format(texts)
     name, encoding = os.fspath(given.path), find_encoding(given.encoding)
@@ -150,14 +135,14 @@ def stream_texts(texts: Texts, column: str | None, rows: int | None = None) -> I
     column: the column of files or of a table; None for lines of text and for a sequence. rows: how many at most, from
     the top. SettingError if a column is named but there are none, or if there are columns and none is named.
     """
-    seen = 0
     with closing(stream_rows(texts, column)) as blocks:
         for block in blocks:
-            end = len(block.texts) if rows is None else min(len(block.texts), rows - seen)
-            some = block.texts[slice(0, end)]
-            seen += len(some)
-            yield some
-            if rows is not None and seen >= rows:
+            if rows is None:
+                yield block.texts
+                continue
+            yield block.texts[0 : min(rows, len(block.texts))]
+            rows -= len(block.texts)
+            if rows <= 0:
                 return
 
 
@@ -211,7 +196,7 @@ def _stream_lines(name: str, files: Sequence[Path]) -> Iterator[TextRows]:
     total, before = max(sum(sizes), 1), 0
     for file, size in zip(files, sizes, strict=True):
         with open_text(file) as lines:
-            for block in read_line_blocks(lines, name if len(files) == 1 else str(file), has_option=True):
+            for block in read_line_blocks(lines, name if len(files) == 1 else str(file)):
                 share = min(1.0, (before + lines.tell()) / total)  # a gzipped file unpacks to more than its size
                 yield TextRows(block, share=share)
         before += size
@@ -239,12 +224,7 @@ def _open_data(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise SourceError(f"{path} does not exist; expected a DuckDB file")
     try:
         with open_instance(path, read_only=True) as connection:
-            with safe_errors():
-                known = connection.execute(
-                    "SELECT count(DISTINCT table_name) FROM duckdb_tables() "
-                    "WHERE table_name IN ('alembic_version', 'mappings', 'score_rows')"
-                ).fetchall()
-            if known == [(3,)]:
+            if is_custext(connection):
                 raise SourceError(f"{path} is a custext database; expected a DuckDB file with your texts")
             yield connection
     except ForeignFileError:

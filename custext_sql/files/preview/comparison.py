@@ -1,17 +1,18 @@
 """Some of the user's texts before and after, for their owner to look at; nothing is released."""
 
 import os
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from heapq import heappush, heapreplace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from custext_sql.arrays import Places
+from custext_sql.arrays import Hashes, Places
 from custext_sql.errors import SettingError
-from custext_sql.files.inputs.texts import Texts, name_texts, stream_rows
+from custext_sql.files.inputs.texts import TextRows, Texts, name_texts, stream_rows
 from custext_sql.files.opening import check_ids, check_record_column
-from custext_sql.files.preview.picked_rows import FirstRows, PickedRow, Picker, SampledRows
 from custext_sql.kinds import Fate, Kind
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.sanitizer.sanitizer import Sanitizer
@@ -87,7 +88,7 @@ def compare_texts(
         raise SettingError(f"characters must be at least 1; found {characters}")
     sanitizer = Sanitizer.load(database, key_file=key_file, seed=None if key_file is not None else seed, **settings)
     check_record_column(sanitizer.key, record_column)
-    picker: Picker = FirstRows(rows) if sample is None else SampledRows(sample, seed)
+    picker = PickedRows(rows) if sample is None else PickedRows(sample, random_numbers(seed))
     leaking = [kind for kind, one in sanitizer.policy.treatments.items() if one.fate is Fate.EXPOSED]
     read, exact = 0, column
     with closing(stream_rows(data, column, record_column)) as blocks:
@@ -97,16 +98,19 @@ def compare_texts(
             read, exact = read + len(block.texts), block.column
             if picker.is_done or (only_leaks and not leaking):
                 break
-    picked = picker.list_rows()
+    picked, name, records = picker.list_rows(), name_texts(data), None
     texts = [row.text if row.text is None or exact is not None else row.text.rstrip("\r\n") for row in picked]
     if characters is not None:
         texts = [text and _cut(text, characters) for text in texts]
-    records = (
-        None if record_column is None else _name_records(sanitizer, name_texts(data), record_column, exact, picked)
-    )
+    if record_column is not None:
+        assert sanitizer.key is not None and exact is not None
+        ids = [row.id for row in picked]
+        present = [one for one in ids if one is not None]
+        check_ids(name, record_column, len(ids) - len(present), len(present) - len(set(present)))
+        records = sanitizer.key.name_records(exact, ids)
     compared = sanitizer.compare(texts, records=records)
     found = [ComparedRow(row.place, pieces, row.text is None) for row, pieces in zip(picked, compared, strict=True)]
-    return Comparison(name_texts(data), sanitizer.settings.eps, found, bool(leaking), read)
+    return Comparison(name, sanitizer.settings.eps, found, bool(leaking), read)
 
 
 def _cut(text: str, characters: int) -> str:
@@ -125,12 +129,54 @@ def _find_leaking(sanitizer: Sanitizer, texts: TextColumn, kinds: list[Kind]) ->
     return np.concatenate(leaking)
 
 
-def _name_records(
-    sanitizer: Sanitizer, name: str, record_column: str, column: str | None, rows: list[PickedRow]
-) -> list[str]:
-    """Return the record of each text; SourceError if an ID is missing or occurs twice."""
-    assert sanitizer.key is not None and column is not None
-    ids = [row.id for row in rows]
-    present = [one for one in ids if one is not None]
-    check_ids(name, record_column, len(ids) - len(present), len(present) - len(set(present)))
-    return sanitizer.key.name_records(column, ids)
+class PickedRow(NamedTuple):
+    """A row that was picked. place: its number, from 1. id: that in the record column, if one was read."""
+
+    place: int
+    text: str | None
+    id: str | None
+
+
+def random_numbers(seed: int | None) -> Callable[[int], Hashes]:
+    """Return a function that draws so many numbers: repeatable ones, or from the operating system's secure source."""
+    if seed is None:
+        return lambda count: np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    generator = np.random.default_rng(seed)
+    return lambda count: generator.integers(0, 1 << 64, size=count, dtype=np.uint64)
+
+
+class PickedRows:
+    """Picks some rows of texts that are read in blocks: those with the smallest numbers.
+
+    most: how many. draw: gives each row a random number, for a uniform sample; without it, the first rows are picked.
+    """
+
+    def __init__(self, most: int, draw: Callable[[int], Hashes] | None = None) -> None:
+        self._most, self._draw = most, draw
+        self._picked: list[tuple[int, PickedRow]] = []  # a heap; the largest number is the first, since all are negated
+
+    @property
+    def is_done(self) -> bool:
+        """Whether further rows make no difference."""
+        return self._draw is None and len(self._picked) >= self._most
+
+    def add(self, rows: TextRows, before: int, some: Places) -> None:
+        """Offer rows of a block. before: how many rows earlier blocks had. some: the indices of rows on offer."""
+        numbers = before + some if self._draw is None else self._draw(len(some))
+        if len(numbers) > self._most:
+            nearest = np.argpartition(numbers, self._most)[: self._most]
+            some, numbers = some[nearest], numbers[nearest]
+        for row, number in zip(some.tolist(), numbers.tolist(), strict=True):
+            if len(self._picked) < self._most:
+                heappush(self._picked, (-number, _read_row(rows, before, row)))
+            elif -number > self._picked[0][0]:
+                heapreplace(self._picked, (-number, _read_row(rows, before, row)))
+
+    def list_rows(self) -> list[PickedRow]:
+        """Return the rows that were picked, in the order of the input."""
+        return sorted((row for _, row in self._picked), key=lambda row: row.place)
+
+
+def _read_row(rows: TextRows, before: int, row: int) -> PickedRow:
+    [text] = rows.texts[row : row + 1].to_arrow().to_pylist()
+    return PickedRow(before + row + 1, text, None if rows.ids is None else rows.ids[row].as_py())

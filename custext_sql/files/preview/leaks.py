@@ -6,32 +6,44 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 
-from custext_sql.arrays import Numbers
-from custext_sql.errors import OutputError, SettingError
+from custext_sql.arrays import Bytes, Numbers, Places
+from custext_sql.errors import OutputError
+from custext_sql.files.duckdb_instances import open_instance
 from custext_sql.files.inputs.file_formats import tell_format
 from custext_sql.files.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.files.opening import RowProgress
-from custext_sql.files.preview.advice import LeakFacts, advise
-from custext_sql.files.preview.word_counts import (
-    LEAKED_KINDS,
-    LISTED,
-    OTHER_SCRIPT,
-    SYMBOL,
-    WordCounts,
-    counting_words,
-)
-from custext_sql.kinds import IN_CLEAR, Counted, Fate, Kind, spread_counts
-from custext_sql.parameters import check_at_least
+from custext_sql.kinds import IN_CLEAR, KINDS, Counted, Fate, Kind, spread_counts
+from custext_sql.parameters import check_at_least, check_path
 from custext_sql.sanitizer.policy import UNIT_MASKS, Policy, name_policy
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import FoundWords
+from custext_sql.sanitizer.words import FoundWords, Vocabulary
+from custext_sql.sql.copy_options import choose_copy_options
+from custext_sql.sql.queries import fetch
+from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.database import Database
 from custext_sql.store.outputs import atomic_output, check_place
-from custext_sql.text.characters import find_usual_scripts
+from custext_sql.store.quoting import quote_text
+from custext_sql.text.characters import find_scripts, find_usual_scripts
+from custext_sql.text.encoded_text import EncodedText, find_distinct, join_lines, split_lines
 from custext_sql.text.units import UNIT_TYPES
+from custext_sql.text.word_boundaries import find_symbols, fold_word
+
+_LISTED = {  # kinds whose words are listed, and their names
+    kind: kind.name.lower()
+    for kind, entry in KINDS.items()
+    if kind is not Kind.UNIT and entry.treatments[0].fate not in (Fate.REPLACED, Fate.KEPT)
+}
+_UNKNOWN, _OTHER_SCRIPT, _NUMBER, _SYMBOL = _LISTED[Kind.UNKNOWN], "other script", _LISTED[Kind.NUMBER], "symbol"
+_LEAKED_KINDS = tuple(dict.fromkeys([_UNKNOWN, _OTHER_SCRIPT, _NUMBER, *UNIT_TYPES, *_LISTED.values(), _SYMBOL]))
+_MOST_ROWS = 4_000_000  # rows of counts before those of equal words are added up
+_LENGTHS = np.array([1] * 0xC0 + [2] * 0x20 + [3] * 0x10 + [4] * 0x10)  # bytes of a character, by its first byte
+_ENOUGH_WORDS = 20  # to judge the language of texts
+_MANY = 0.02  # of the words that are not kept: worth other vectors
+_LOAD = "custext load FILE --name NAME, then: custext map --embedding NAME"
 
 
 @dataclass(frozen=True)
@@ -143,7 +155,8 @@ def find_leaks(
     rows, unchanged = 0, np.zeros(2, dtype=np.int64)
     treatments = sanitizer.policy.treatments
     keeps = [kind for kind, one in treatments.items() if one.fate.in_clear]
-    with counting_words(find_usual_scripts(sanitizer.mapping.words)) as counts:
+    with open_instance() as connection, safe_errors():
+        counts = _WordCounts(connection, find_usual_scripts(sanitizer.mapping.words))
         with closing(stream_rows(data, column)) as blocks:
             for block in blocks:
                 rows += len(block.texts)
@@ -152,18 +165,20 @@ def find_leaks(
                     unchanged += _count_unchanged(sanitizer.replacer.vocabulary, found, keeps)
                 if progress is not None:
                     progress(block.share, rows, counts.words)
+        counts.add_up()
         fates = _find_fates(sanitizer.policy)
-        kinds = tuple(kind for name in LEAKED_KINDS if (kind := _sum_up(counts, name, fates[name], top)).count)
+        kinds = tuple(kind for name in _LEAKED_KINDS if (kind := counts.sum_up(name, fates[name], top)).count)
         if target is not None:
-            _write(counts, target, fates, force=force)
+            with atomic_output(target, force=force, private=True) as written:
+                counts.write(written.path, fates)
+                written.publish()
     usual = {
         kind: (one, int(counts.by_kind[kind]))
         for kind, one in treatments.items()
         if one.fate in (Fate.REPLACED, Fate.KEPT)
     }
     kept = sum(count for one, count in usual.values() if one.fate is Fate.KEPT)
-    passing = sum(kind.count for kind in kinds if kind.in_clear and kind.kind != SYMBOL)
-    facts = LeakFacts(counts.words, counts.words - kept, {kind.kind: kind.count for kind in kinds}, sanitizer.policy)
+    passing = sum(kind.count for kind in kinds if kind.in_clear and kind.kind != _SYMBOL)
     return Leaks(
         data=name_texts(data),
         mapping=sanitizer.mapping.info.name,
@@ -176,13 +191,12 @@ def find_leaks(
         unchanged_at_eps_0=int(unchanged[0]),
         unchanged_at_any_eps=int(unchanged[1]),
         kinds=kinds,
-        advice=advise(facts),
+        advice=_advise(counts.words, counts.words - kept, {kind.kind: kind.count for kind in kinds}, sanitizer.policy),
     )
 
 
 def _check_output(output: str | os.PathLike[str], *, force: bool) -> Path:
-    if not isinstance(output, str | os.PathLike):
-        raise SettingError(f"output must be a path; found {type(output).__name__}")
+    check_path(output, "output")
     target = Path(output)
     if tell_format(target) != "csv" or target.suffix.lower() != ".csv":
         raise OutputError(f"cannot write words to {target}; its name must end in .csv")
@@ -192,10 +206,9 @@ def _check_output(output: str | os.PathLike[str], *, force: bool) -> Path:
 
 def _find_fates(policy: Policy) -> dict[str, str]:
     """Return what becomes of the words of each kind."""
-    treatments = policy.treatments
-    fates = {name: treatments[kind].becomes for kind, name in LISTED.items()}
+    fates = {name: policy.treatments[kind].becomes for kind, name in _LISTED.items()}
     units = dict(zip(UNIT_TYPES, UNIT_MASKS, strict=True))
-    return units | fates | {OTHER_SCRIPT: treatments[Kind.UNKNOWN].becomes, SYMBOL: IN_CLEAR}
+    return units | fates | {_OTHER_SCRIPT: fates[_UNKNOWN], _SYMBOL: IN_CLEAR}
 
 
 def _count_unchanged(vocabulary: Vocabulary, found: FoundWords, keeps: list[Kind]) -> Numbers:
@@ -207,16 +220,140 @@ def _count_unchanged(vocabulary: Vocabulary, found: FoundWords, keeps: list[Kind
     return np.array([with_words - len(np.unique(found.rows[changes])), at_any_eps])
 
 
-def _sum_up(counts: WordCounts, kind: str, fate: str, top: int | None) -> LeakedKind:
-    def share(count: int) -> float | None:
-        return None if kind == SYMBOL else count / max(1, counts.words)
+class _WordCounts:
+    """Counts of words by kind, in folded form. Words are in a private instance of DuckDB, which spills if need be.
 
-    count, distinct = counts.count(kind)
-    words = tuple(LeakedWord(word, n, share(n)) for word, n in counts.list_most_frequent(kind, top)) if count else ()
-    return LeakedKind(kind, fate, fate == IN_CLEAR, count, distinct, share(count), words)
+    scripts: the usual ones; an unknown word without a letter of these is of the kind _OTHER_SCRIPT.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, scripts: frozenset[str]) -> None:
+        self._connection, self._scripts = connection, scripts
+        self._rows = 0
+        self.by_kind: Numbers = np.zeros(len(Kind), dtype=np.int64)
+        connection.execute("CREATE TABLE counts (kind UTINYINT, word VARCHAR, n BIGINT)")
+
+    @property
+    def words(self) -> int:
+        """The number of all words, whatever their kind."""
+        return int(self.by_kind.sum())
+
+    def add(self, text: EncodedText, found: FoundWords) -> None:
+        """Count the words of a block."""
+        self.by_kind += np.bincount(found.kinds, minlength=len(Kind))
+        for kind, name in _LISTED.items():
+            places = found.at(kind)
+            self._add_spans(text.lowered, found.starts[places], found.ends[places], name, folds=True)
+        if found.unit_types is not None:
+            units = found.at(Kind.UNIT)
+            for number in np.unique(found.unit_types).tolist():
+                chosen = units[found.unit_types == number]
+                self._add_spans(text.lowered, found.starts[chosen], found.ends[chosen], UNIT_TYPES[number])
+        symbols = find_symbols(text, found.starts, found.ends)
+        self._add_spans(text.content, symbols, symbols + _LENGTHS[text.content[symbols]], _SYMBOL)
+
+    def _add_spans(self, content: Bytes, starts: Places, ends: Places, kind: str, *, folds: bool = False) -> None:
+        if not len(starts):
+            return
+        spans = find_distinct(content, starts, ends)
+        made, offsets, counts = spans.content, spans.offsets, np.bincount(spans.numbers)
+        if folds and made.max(initial=0) >= 0x80:  # ASCII letters are in lower case already
+            folded, offsets = split_lines(fold_word(join_lines(made, offsets[:-1], offsets[1:])))
+            made = folded.content
+        words = pa.LargeStringArray.from_buffers(len(counts), pa.py_buffer(offsets), pa.py_buffer(made))
+        kinds = np.full(len(counts), _LEAKED_KINDS.index(kind), dtype=np.uint8)
+        if kind == _UNKNOWN:
+            kinds[self._find_foreign(words, made, offsets)] = _LEAKED_KINDS.index(_OTHER_SCRIPT)
+        columns = [pa.array(kinds), words, pa.array(counts.astype(np.int64))]
+        self._connection.from_arrow(pa.table(columns, names=["kind", "word", "n"])).insert_into("counts")
+        self._rows += len(counts)
+        if self._rows > _MOST_ROWS:
+            self.add_up()
+            self._connection.execute("ALTER TABLE totals RENAME TO counts")
+            self._rows = 0
+
+    def _find_foreign(self, words: pa.LargeStringArray, content: Bytes, offsets: Places) -> list[int]:
+        """Return the places of words that have letters, but none of a usual script."""
+        before = np.append(0, np.cumsum(content >= 0x80))
+        wide = (before[offsets[1:]] > before[offsets[:-1]]).nonzero()[0]
+        places = wide if "LATIN" in self._scripts else np.arange(len(words))
+        scripts = {place: find_scripts(words[place].as_py()) for place in places.tolist()}
+        return [place for place, found in scripts.items() if found and not found & self._scripts]
+
+    def add_up(self) -> None:
+        """Make the table of totals, which the other methods read; nothing may be added afterwards."""
+        totals = "SELECT kind, word, sum(n)::BIGINT AS n FROM counts GROUP BY kind, word"
+        self._connection.execute(f"CREATE TABLE totals AS {totals}; DROP TABLE counts")
+
+    def sum_up(self, kind: str, fate: str, top: int | None) -> LeakedKind:
+        """Return the words of a kind. fate: what becomes of them. top: how many to list; None: all."""
+
+        def share(count: int) -> float | None:
+            return None if kind == _SYMBOL else count / max(1, self.words)
+
+        rows = f"FROM totals WHERE kind = {_LEAKED_KINDS.index(kind)}"
+        [(count, distinct)] = self._connection.execute(
+            f"SELECT coalesce(sum(n), 0)::BIGINT, count(*) {rows}"
+        ).fetchall()
+        limit = "" if top is None else f" LIMIT {top}"
+        found = self._connection.execute(f"SELECT word, n {rows} ORDER BY n DESC, word{limit}").fetchall()
+        words = tuple(LeakedWord(word, n, share(n)) for word, n in found)
+        return LeakedKind(kind, fate, fate == IN_CLEAR, count, distinct, share(count), words)
+
+    def write(self, path: Path, fates: dict[str, str]) -> None:
+        """Write all words to a CSV file, by kind and frequency. fates: what becomes of the words of each kind."""
+        rows = ", ".join(
+            f"({number}, {quote_text(kind)}, {quote_text(fates[kind])}, {str(kind == _SYMBOL).upper()})"
+            for number, kind in enumerate(_LEAKED_KINDS)
+        )
+        share = f"CASE WHEN is_symbol THEN NULL ELSE n / {max(1, self.words)} END"
+        query = (
+            f"SELECT word, name AS kind, n AS count, {share} AS share, fate AS becomes FROM totals JOIN "
+            f"(VALUES {rows}) AS known (kind, name, fate, is_symbol) USING (kind) ORDER BY totals.kind, n DESC, word"
+        )
+        copy = f"COPY ({query}) TO {quote_text(str(path))} ({choose_copy_options('csv')})"
+        fetch(self._connection, copy, writes=path)
 
 
-def _write(counts: WordCounts, target: Path, fates: dict[str, str], *, force: bool) -> None:
-    with atomic_output(target, force=force, private=True) as output:
-        counts.write(output.path, fates)
-        output.publish()
+def _advise(words: int, decided: int, counts: dict[str, int], policy: Policy) -> tuple[str, ...]:
+    """Return what to do, as sentences, the most urgent first.
+
+    words: how many there are. decided: those of them that are not kept. counts: of the kinds that occur.
+    """
+
+    def share(*kinds: str) -> float:
+        return sum(counts.get(kind, 0) for kind in kinds) / max(1, decided)
+
+    found = []
+    strange = share(_UNKNOWN, _OTHER_SCRIPT)
+    if strange and policy.unknown == "keep":
+        found.append(
+            'Unknown words pass in the clear. To mask them: --unknown mask (in Python: Policy(unknown="mask")).'
+        )
+    if share(_NUMBER) and policy.numbers == "keep":
+        found.append('Numbers pass in the clear. To mask them: --numbers mask (in Python: Policy(numbers="mask")).')
+    if share(_NUMBER) and policy.units == "keep":
+        found.append(
+            "Dates, phone numbers and the like are treated part by part. To mask each as a whole: --units mask (in "
+            'Python: Policy(units="mask")).'
+        )
+    if decided >= _ENOUGH_WORDS and strange > 0.5:
+        found.append(
+            "Most words are unknown: the texts and the mapping seem to be in different languages. Load vectors for "
+            f"their language: {_LOAD}; its stopwords: custext stopwords --language LANGUAGE"
+        )
+    elif decided >= _ENOUGH_WORDS and share(_OTHER_SCRIPT) >= _MANY:
+        found.append(f"Some texts are in another script. To replace those words too, load vectors for it: {_LOAD}")
+    elif strange >= _MANY:
+        found.append(f"With a larger vocabulary, more of the unknown words are replaced: {_LOAD}")
+    if strange:
+        found.append(
+            "Words that are public anyway, such as the labels of speakers, can stay: list them in a file, --keep-words "
+            "FILE (in Python: Policy(keep_words=...)). Make that list from public knowledge, not from the words shown "
+            "here: a list made from private texts gives some of their words away. For the same reason, never build a "
+            "mapping from them."
+        )
+    if counts.get(_SYMBOL):
+        found.append("Symbols always pass. If some of them must not, remove them from the texts first.")
+    if not counts:
+        found.append("Nothing to do: every word is in the vocabulary." if words else "The texts have no words.")
+    return tuple(found)

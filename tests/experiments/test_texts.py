@@ -1,15 +1,116 @@
-"""Labeled texts in the formats of others."""
+"""Texts beside INPUT are read as INPUT is, and labeled texts in the formats of others."""
 
 import gzip
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import click
+import duckdb
 import pytest
 
-from custext_sql.errors import CusTextError
-from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
-from custext_sql.files.inputs.texts import DataFiles
+from custext_sql import CusTextError, DataFiles, DataTable
+from custext_sql.cli import main
+from custext_sql.experiments import attack_context
+from custext_sql.experiments.texts import (
+    LabeledTexts,
+    find_public_column,
+    list_public,
+    read_labeled,
+    read_sentence_polarity,
+)
+from tests.cli.test_commands import run
+
+FORMATS = ("csv", "tsv", "parquet", "jsonl")
+PRIVATE = [
+    'alice said "hello,\nbob" and left',
+    'carol met "dave"',
+    "erin\tsaw\n\nfrank",
+    None,
+    'grace met heidi, who said "no"',
+]
+PUBLIC = [*PRIVATE[:3], '"alice met\nbob"', "carol saw dave", "", None, 'erin said: "frank\n\ncame"']
+
+
+def write_formats(folder: Path, name: str, texts: list[str | None]) -> None:
+    """Write the same texts in every format and as a table, each with a label."""
+    with duckdb.connect(str(folder / "data.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE {name} (body VARCHAR, label VARCHAR)")
+        connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", [[text, str(len(text or ""))] for text in texts])
+        for ending in FORMATS:
+            options = {"tsv": "(FORMAT csv, DELIMITER '\t')", "jsonl": "(FORMAT json)"}.get(ending, "")
+            connection.execute(f"COPY {name} TO '{folder / name}.{ending}' {options}")
+
+
+def test_every_format_has_the_same_texts_and_figures(mapped_db: Path, tmp_path: Path) -> None:
+    write_formats(tmp_path, "private", PRIVATE)
+    write_formats(tmp_path, "public", PUBLIC)
+    found = []
+    for name in (*FORMATS, "table"):
+        data, known = (
+            DataTable(tmp_path / "data.duckdb", one) if name == "table" else DataFiles(tmp_path / f"{one}.{name}")
+            for one in ("private", "public")
+        )
+        texts, skipped = list_public(known, "body")
+        assert (texts, skipped) == ([text for text in PUBLIC if text], 2), name
+        labeled = read_labeled(known, ["body"], "label")
+        assert ([text for (text,) in labeled.texts], labeled.skipped) == (texts, 2), name
+        attack = attack_context(mapped_db, data=data, public=known, column="body", eps=1.0)
+        assert (attack.texts, attack.public_texts, attack.left_out, attack.skipped) == (5, 3, 3, 2), name
+        found.append(str([(one.success, one.single, one.texts_guessed) for one in attack.results]))
+    assert len(set(found)) == 1
+
+
+def test_errors_name_the_options_of_public_texts(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text('body\tid\n"odd\t1\n')
+    (tmp_path / "x.csv").write_bytes(b"body,id\ncaf\xe9,1\n")
+    (tmp_path / "x.dat").write_text("body\n")
+    (tmp_path / "x.txt").write_text("one\n")
+    (tmp_path / "y.tsv").write_text("body\tid\nodd\t1\n")
+    (tmp_path / "x.duckdb").touch()
+    for name, column, said in (
+        ("x.tsv", "body", r"add --public-no-quotes \(in Python: quotes=False\)"),
+        ("x.csv", "body", r"--public-encoding"),
+        ("y.tsv", None, r"--public-column NAME \(in Python: public_column="),
+        ("x.dat", "body", "--public-format csv, tsv"),
+        ("x.txt", "body", r"leave out --public-column \(in Python: public_column\)"),
+        ("x.duckdb", "body", r"--public \S*x.duckdb --public-table NAME"),
+    ):
+        with pytest.raises(CusTextError, match=said):
+            list_public(tmp_path / name, column)
+    with pytest.raises(CusTextError, match="--public-format csv, tsv"):
+        find_public_column(tmp_path / "x.dat", None, "body")
+
+
+def test_every_command_takes_the_same_options_for_all_its_texts() -> None:
+    def walk(command: click.Command) -> list[click.Command]:
+        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        return [one for some in map(walk, inner) for one in some] or [command]
+
+    found = 0
+    for command in walk(main):
+        options = {option for one in command.params for option in (*one.opts, one.name)}
+        for name, prefix in (("--public", "--public-"), ("--train", "--"), ("input_", "--")):
+            if name in options:
+                found += 1
+                assert {f"{prefix}{one}" for one in ("format", "encoding", "no-quotes")} <= options, command.name
+    assert found == 7 + 2 + 6
+
+
+def test_public_options_reach_the_reader(mapped_db: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("alice met bob\n")
+    (tmp_path / "glue.dat").write_bytes('body\tid\n"new café\t1\ncarol met dave\t2\n \t3\n'.encode("latin-1"))
+    attack = ["--db", str(mapped_db), "attack", "context", str(tmp_path / "mine.txt"), "--eps", "1"]
+    public = ["--public", str(tmp_path / "glue.dat"), "--public-column", "body", "--public-format", "tsv"]
+    result = run(*attack, *public, "--public-encoding", "latin-1", "--public-no-quotes")
+    assert "learned from: glue.dat, 2 texts; skipped because they are empty: 1" in result.output
+    for given, said in (
+        (["--public-format", "tsv"], "--public-format is about public texts. Name them: --public FILE."),
+        (["--public", "x.duckdb", "--public-table", "t", "--public-no-quotes"], "--public-no-quotes is for files"),
+    ):
+        refused = run("--db", mapped_db, "attack", "bayes", *given)
+        assert refused.exit_code == 2 and said in " ".join(refused.output.split()), refused.output
+
 
 SST2 = "sentence\tlabel\nhide new secretions from the parental units \t0\nan \"odd quote , isn't it \t1\n"
 QNLI = 'index\tquestion\tsentence\tlabel\n0\tWhat came?\tAs of that day, "it" came.\tentailment\n'
@@ -114,11 +215,6 @@ def test_sentence_polarity_is_split_in_one_fixed_way(tmp_path: Path) -> None:
     assert not {text for (text,) in train.texts} & {text for (text,) in test.texts}
     assert test.texts[0] == ("the café was terrible number4 .",)
     assert sorted(test.labels) == ["neg"] * 5 + ["pos"] * 5
-
-
-def test_the_real_corpus_has_its_10662_sentences(shared_data: Path) -> None:
-    train, test = read_sentence_polarity(str(shared_data / "sentence_polarity.zip"))
-    assert (len(train.texts), len(test.texts)) == (8530, 2132)
 
 
 def test_a_missing_corpus_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from custext_sql.arrays import Flags, Floats, Sizes, Weights
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.experiments.mechanisms import CUSTEXT, MappingUnderTest, ShareDone, list_epsilons, part_of
-from custext_sql.experiments.public_texts import check_column_use, stream_public
+from custext_sql.experiments.mechanisms import CUSTEXT, MappingUnderTest, ShareDone, Trial, list_epsilons, part_of
+from custext_sql.experiments.texts import check_column_use, stream_public
 from custext_sql.files.inputs.texts import Texts, name_texts, stream_texts
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
@@ -21,6 +21,7 @@ from custext_sql.text.columns import TextColumn
 from custext_sql.text.word_boundaries import fold_word
 from custext_sql.vectors.source import read_all_lines
 
+CERTAINTY = 0.9  # from which on an attacker is nearly certain of a word
 _BOTH = "both"  # calibrations
 _UNIFORM = "uniform"
 
@@ -32,9 +33,7 @@ class Prior:
     name: str  # "uniform", the name of a file, or "texts"
     chances: Floats  # the probability of each word, in the order of the mapping's words; the sum is 1
     words: int  # how many words were counted; of the uniform prior, the size of the vocabulary
-    drawn: float = (
-        1.0  # the share of the counted words that are replaced by a draw, 0 to 1; the prior covers only these
-    )
+    drawn: float = 1.0  # the share of the counted words that are replaced by a draw; the prior covers only these
 
     def without(self, kept: Flags) -> "Prior":
         """Return the prior of the remaining words, if some words are kept. kept: flags in the order of the words."""
@@ -55,10 +54,9 @@ def find_prior(
     *,
     public: bool = False,
 ) -> Prior | None:
-    """Return the prior from a file of frequencies, or as counted in texts; None if neither is given.
+    """Return the prior from a file of frequencies, or as counted in a column of texts; None if neither is given.
 
-    column: the column of the texts. public: whether the texts are public. SettingError if both are given, or a column
-    without texts.
+    public: whether the texts are public. SettingError if both are given, or a column without texts.
     """
     check_column_use(texts, column, public=public)
     if frequencies is not None and texts is not None:
@@ -77,10 +75,10 @@ def uniform_prior(size: int) -> Prior:
 
 def count_words(texts: Iterable[TextColumn], under_test: MappingUnderTest, name: str) -> Prior:
     """Return how frequent the words of a mapping are in some texts, read as its policy says."""
-    mechanism, size = under_test.open(CUSTEXT), under_test.vocabulary.size
+    trial, size = Trial(under_test, CUSTEXT), under_test.vocabulary.size
     counts, words = np.zeros(size), 0
     for column in texts:
-        found = mechanism.find_words(column)
+        found = trial.find_words(column)
         counts += np.bincount(found.numbers[found.at(Kind.REPLACED)], minlength=size)
         words += len(found.numbers)
     return _make_prior(name, counts, words)
@@ -190,30 +188,16 @@ def attack_bayes(
     given = find_prior(under_test, prior, public, public_column, public=True)
     every = [uniform_prior(len(under_test.mapping.words)), *([] if given is None else [given])]
     priors = [one.of_drawn(under_test, plus=plus) for one in every]
-    grids = dict.fromkeys(calibrations, epsilons)
-    found = measure_curves(under_test, priors, grids, plus=plus, progress=progress, parts=len(grids))
-    results = sorted(found, key=lambda one: [prior.name for prior in priors].index(one.prior))
+    names = [one.name for one in priors]
+    found = [
+        result
+        for number, one in enumerate(calibrations)
+        for progressed in [part_of(progress, number, len(calibrations))]
+        for result in measure_bayes(under_test, priors, epsilons, calibration=one, plus=plus, progress=progressed)
+    ]
+    results = sorted(found, key=lambda one: names.index(one.prior))
     info = under_test.mapping.info
     return BayesAttack(info.name, info.k, plus, name_policy(under_test.policy), tuple(priors), tuple(results))
-
-
-def measure_curves(
-    under_test: MappingUnderTest,
-    priors: Sequence[Prior],
-    grids: dict[str, list[float]],
-    *,
-    plus: bool,
-    progress: ShareDone | None,
-    parts: int,
-) -> list[BayesResult]:
-    """Return the success of the best guess at the eps of each calibration. parts: of the work, one per calibration."""
-    return [
-        result
-        for number, (calibration, epsilons) in enumerate(grids.items())
-        for result in measure_bayes(
-            under_test, priors, epsilons, calibration=calibration, plus=plus, progress=part_of(progress, number, parts)
-        )
-    ]
 
 
 def measure_bayes(
@@ -245,50 +229,52 @@ def measure_guess(
 ) -> float:
     """Return how often the best guess is right, if words occur with these chances.
 
-    At eps = 0, an output reveals its group and nothing else.
+    For each output, the guess is the input with the largest product of chance and probability. At eps = 0, an output
+    reveals its group and nothing else.
     """
     sizes = under_test.mapping.sizes
     if epsilon == 0.0:
         return measure_floor(sizes, chances)
-    return measure_success(sizes, under_test.certify(epsilon, calibration).weights, chances)
+    weights = under_test.certify(epsilon, calibration).weights
+    return sum(float(together.max(axis=1).sum()) for together in _join_groups(sizes, weights, chances))
 
 
-def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:
-    """Return the probability that an attacker who knows the tables and the prior guesses the input correctly.
-
-    For each output, the guess is the input with the largest product of prior and probability. weights: the verified
-    weights of all groups, with rows that sum to 2**64. prior: the probability of each word, in the order of the groups.
-    """
-    return sum(float(together.max(axis=1).sum()) for together in _join_groups(sizes, weights, prior))
+def measure_floor(sizes: Sizes, chances: Floats) -> float:
+    """Return the same for an attacker who sees only the group of the word. No eps goes lower: the group is public."""
+    return float(np.maximum.reduceat(chances, np.cumsum(sizes) - sizes).sum())
 
 
-def measure_certain(sizes: Sizes, weights: Weights, prior: Floats, certainty: float) -> float:
-    """Return the probability that the attacker of `measure_success` is at least that certain of the best guess."""
-    found = 0.0
-    for together in _join_groups(sizes, weights, prior):
-        outputs = together.sum(axis=1)
-        found += float(outputs[together.max(axis=1) >= certainty * outputs].sum())
-    return found
-
-
-def measure_unchanged(sizes: Sizes, weights: Weights, prior: Floats) -> float:
-    """Return the probability that a word is replaced by itself."""
-    diagonals = (np.diagonal(together, axis1=1, axis2=2) for together in _join_groups(sizes, weights, prior))
-    return sum(float(np.ascontiguousarray(diagonal).sum()) for diagonal in diagonals)
-
-
-def _join_groups(sizes: Sizes, weights: Weights, prior: Floats) -> Iterator[Floats]:
+def _join_groups(sizes: Sizes, weights: Weights, chances: Floats) -> Iterator[Floats]:
     """Yield, for groups of equal size, the probabilities of each input (rows) together with each output (columns)."""
     starts = np.cumsum(sizes) - sizes
     for groups, matrices in matrices_by_size(sizes, weights):
-        yield prior[starts[groups][:, None] + np.arange(matrices.shape[1])][:, :, None] * (matrices / 2.0**64)
+        yield chances[starts[groups][:, None] + np.arange(matrices.shape[1])][:, :, None] * (matrices / 2.0**64)
 
 
-def measure_certain_floor(sizes: Sizes, prior: Floats, certainty: float) -> float:
-    """Return the probability that an attacker who sees only groups is at least that certain of the best guess."""
-    starts = np.cumsum(sizes) - sizes
-    groups = np.add.reduceat(prior, starts)
-    return float(groups[np.maximum.reduceat(prior, starts) >= certainty * groups].sum())
+def measure_one_output(
+    under_test: MappingUnderTest, chances: Floats, epsilon: float, *, plus: bool
+) -> dict[str, float]:
+    """Return what one output reveals besides the best single guess, as shares of the replaced words.
+
+    certain: words of which the attacker of the best single guess is at least 90% certain. unchanged: words that are
+    expected to be replaced by themselves. floor_of_joined: the floor of the best single guess, if every two neighboring
+    groups were one.
+    """
+    sizes = under_test.mapping.sizes
+    certain = unchanged = 0.0
+    if epsilon == 0.0:  # a word stays the same if it is the representative of its group
+        starts = np.cumsum(sizes) - sizes
+        groups = np.add.reduceat(chances, starts)
+        certain = float(groups[np.maximum.reduceat(chances, starts) >= CERTAINTY * groups].sum())
+        stays = under_test.vocabulary.representatives(plus) == range(len(chances))
+        unchanged = float(chances[stays].sum())
+    else:
+        for together in _join_groups(sizes, under_test.certify(epsilon).weights, chances):
+            outputs = together.sum(axis=1)
+            certain += float(outputs[together.max(axis=1) >= CERTAINTY * outputs].sum())
+            unchanged += float(np.ascontiguousarray(np.diagonal(together, axis1=1, axis2=2)).sum())
+    joined = measure_floor(join_neighbors(sizes), chances)
+    return {"certain": certain, "unchanged": unchanged, "floor_of_joined": joined}
 
 
 def join_neighbors(sizes: Sizes) -> Sizes:
@@ -300,12 +286,3 @@ def join_neighbors(sizes: Sizes) -> Sizes:
     paired = np.append(sizes, np.zeros(len(sizes) % 2, dtype=sizes.dtype)).reshape(-1, 2)
     joined: Sizes = paired.sum(axis=1)
     return joined
-
-
-def measure_floor(sizes: Sizes, prior: Floats) -> float:
-    """Return the same for an attacker who sees only the group of the word. No eps goes lower: the group is public.
-
-    As in `measure_success`, the attacker is told that the word was replaced.
-    """
-    starts = np.cumsum(sizes) - sizes
-    return float(np.maximum.reduceat(prior, starts).sum())

@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from custext_sql.arrays import Floats, Numbers, Points
 from custext_sql.errors import SourceError
-from custext_sql.experiments.evaluation.datasets import LabeledTexts
 from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained
 from custext_sql.experiments.mechanisms import ShareDone
+from custext_sql.experiments.texts import LabeledTexts
 from custext_sql.parameters import check_at_least, check_limit, count_of
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import find_words
+from custext_sql.sanitizer.words import Vocabulary, find_words
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import EncodedText
 
@@ -84,11 +83,11 @@ def _read_degrees(part: LabeledTexts) -> Floats:
             degrees[row] = float(label)
         except ValueError:
             degrees[row] = np.nan
-        if not np.isfinite(degrees[row]):
-            raise SourceError(
-                f"{part.name}, row {row + 1}: expected a finite number, since the task is similarity; for classes, use "
-                '--task classification (in Python: task="classification")'
-            )
+    if not (finite := np.isfinite(degrees)).all():
+        raise SourceError(
+            f"{part.name}, row {finite.argmin() + 1}: expected a finite number, since the task is similarity; for "
+            'classes, use --task classification (in Python: task="classification")'
+        )
     return degrees
 
 
@@ -124,26 +123,26 @@ def predict_by_vectors(split: TrainTestSplit, seed: int, vocabulary: Vocabulary,
 
 def _fit_and_predict(split: TrainTestSplit, featurize: Callable[[Sequence[str]], Any], seed: int) -> Labels:
     linear, similar = import_library("sklearn.linear_model"), split.task == "similarity"
-    known, new = _join(split.train, featurize, split.task), _join(split.test, featurize, split.task)
+    known, new = (_join(rows, featurize, similar=similar) for rows in (split.train, split.test))
     model = linear.Ridge(random_state=seed) if similar else linear.LogisticRegression(random_state=seed, max_iter=1000)
     predictions: Labels = model.fit(known, split.train_labels).predict(new)
     return predictions
 
 
-def _join(rows: Rows, featurize: Callable[[Sequence[str]], Any], task: str) -> Any:
+def _join(rows: Rows, featurize: Callable[[Sequence[str]], Any], *, similar: bool) -> Any:
     """Return the features of each row: for one text, its own; for a pair, those of both texts, their absolute
     difference, their product and their cosine.
 
     For similarity, only the last three: how similar two texts are does not depend on what they are about.
     """
     sparse, normalize = import_library("scipy.sparse"), import_library("sklearn.preprocessing").normalize
-    sides = [sparse.csr_matrix(featurize([row[side] for row in rows])) for side in range(len(rows[0]))]
+    sides = [sparse.csr_matrix(featurize(texts)) for texts in zip(*rows, strict=True)]
     if len(sides) == 1:
         return sides[0]
     first, second = sides
     cosine = sparse.csr_matrix(normalize(first).multiply(normalize(second)).sum(axis=1))
     compared = [abs(first - second), first.multiply(second), cosine]
-    return sparse.hstack(compared if task == "similarity" else [first, second, *compared]).tocsr()
+    return sparse.hstack(compared if similar else [*sides, *compared]).tocsr()
 
 
 def fine_tune(
@@ -183,10 +182,11 @@ def fine_tune(
         train, test = (_encode(pretrained, rows, length) for rows in (split.train, split.test))
         labels = torch.tensor(split.train_labels, dtype=torch.float32 if similar else torch.int64, device=place)
         pad = transformers.DataCollatorWithPadding(pretrained.tokenizer)
-        batches = list(_shuffle_batches(_count_tokens(train), batch_size, epochs, np.random.default_rng(seed)))
-        decaying = [parameter for parameter in network.parameters() if parameter.ndim > 1]
-        others = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
-        groups = [{"params": decaying, "weight_decay": _WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}]
+        batches = list(shuffle_batches(_count_tokens(train), batch_size, epochs, np.random.default_rng(seed)))
+        groups = [
+            {"params": [one for one in network.parameters() if (one.ndim > 1) == decays], "weight_decay": decay}
+            for decays, decay in ((True, _WEIGHT_DECAY), (False, 0.0))
+        ]
         optimizer, warm_up = torch.optim.AdamW(groups, lr=learning_rate), math.ceil(_WARM_UP * len(batches))
         schedule = transformers.get_linear_schedule_with_warmup(optimizer, warm_up, len(batches))
         network.train()
@@ -223,12 +223,11 @@ def _count_tokens(encoded: Sequence[dict[str, list[int]]]) -> Numbers:
     return np.array([len(row["input_ids"]) for row in encoded], dtype=np.int64)
 
 
-def _shuffle_batches(lengths: Numbers, batch_size: int, epochs: int, random: np.random.Generator) -> Iterator[Numbers]:
+def shuffle_batches(lengths: Numbers, batch_size: int, epochs: int, random: np.random.Generator) -> Iterator[Numbers]:
     """Yield batches: every text once per epoch, in random order, with texts of similar length."""
     together = _BATCHES_TOGETHER * batch_size
     for _ in range(epochs):
-        order = random.permutation(len(lengths))
-        batches = []
+        order, batches = random.permutation(len(lengths)), []
         for start in range(0, len(order), together):
             rows = order[start : start + together]
             rows = rows[np.argsort(lengths[rows], kind="stable")]

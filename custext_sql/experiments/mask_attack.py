@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,25 +14,16 @@ import numpy as np
 
 from custext_sql.arrays import Floats, Numbers
 from custext_sql.errors import SettingError
+from custext_sql.experiments.context_attack import check_attack
 from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained
-from custext_sql.experiments.mechanisms import (
-    CUSTEXT,
-    CUSTEXT_PLUS,
-    MappingUnderTest,
-    ShareDone,
-    Trial,
-    cut,
-    list_epsilons,
-    part_of,
-)
-from custext_sql.experiments.public_texts import find_public_column, list_public
+from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest, ShareDone, Trial, cut, part_of
+from custext_sql.experiments.texts import find_public_column, list_public
 from custext_sql.files.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.kinds import Kind
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.sanitizer.policy import Policy, name_policy
 from custext_sql.sanitizer.traced_text import Piece
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import find_words
+from custext_sql.sanitizer.words import Vocabulary, find_words
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column, split_column
 from custext_sql.text.encoded_text import EncodedText, find_distinct, spread_out
@@ -88,31 +80,6 @@ class Guesser(Protocol):
 OpenGuesser = Callable[[Vocabulary, bool], Guesser]
 
 
-@dataclass(frozen=True)
-class GuessCounts:
-    """How many words were attacked and guessed, and how many of those were replaced by a draw."""
-
-    words: int
-    guessed: int
-    replaced: int
-    replaced_guessed: int
-
-    @property
-    def r_mask(self) -> float:
-        """The share of words guessed correctly, 0 to 1."""
-        return self.guessed / self.words
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of r_mask, as if words were guessed independently of each other."""
-        return math.sqrt(self.r_mask * (1 - self.r_mask) / self.words)
-
-    @property
-    def r_mask_replaced(self) -> float | None:
-        """The share guessed correctly among the words replaced by a draw; None if there is no such word."""
-        return self.replaced_guessed / self.replaced if self.replaced else None
-
-
 def attack_mask(
     database: Database = None,
     *,
@@ -142,28 +109,34 @@ def attack_mask(
 
     All other arguments, and the errors, are those of `attack_context`. SettingError also if the model cannot be loaded.
     """
-    epsilons = list_epsilons(eps)
-    if rows is not None:
-        check_at_least(rows, 1, "rows")
-    check_at_least(seed, 0, "seed")
+    epsilons = check_attack(eps, rows, seed)
     under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
     given = list_texts(data, column, rows)
     texts = [text for text in given if text and text.strip()]
-    skipped = {name_texts(data): len(given) - len(texts)}
-    learned = None
+    skipped, learned = {name_texts(data): len(given) - len(texts)}, None
     if public is not None:
         learned, skipped[name_texts(public)] = list_public(public, find_public_column(public, public_column, column))
-    model = os.fspath(model)
+    model, mechanism = os.fspath(model), CUSTEXT_PLUS if plus else CUSTEXT
     open_guesser = choose_guesser(model, public=learned, batch_size=batch_size)
-    name, mechanism = under_test.mapping.info.name, under_test.open(CUSTEXT_PLUS if plus else CUSTEXT)
-    results = []
+    name, results = under_test.mapping.info.name, []
     for number, epsilon in enumerate(epsilons):
         trial = Trial(under_test, mechanism, epsilon, seed)
         counts = attack_trial(trial, texts, open_guesser, part_of(progress, number, len(epsilons)))
-        shares = counts.r_mask, counts.standard_error, 1.0 - counts.r_mask, counts.r_mask_replaced
-        results.append(MaskResult(epsilon, *shares, mechanism.name, name, model, len(texts)))
+        r_mask, replaced = find_r_mask(counts), counts["replaced"]
+        result = MaskResult(
+            eps=epsilon,
+            r_mask=r_mask,
+            standard_error=math.sqrt(r_mask * (1 - r_mask) / counts["words"]),  # as if words were independent
+            privacy=1.0 - r_mask,
+            r_mask_replaced=counts["replaced_guessed"] / replaced if replaced else None,
+            mechanism=mechanism,
+            mapping=name,
+            model=model,
+            rows=len(texts),
+        )
+        results.append(result)
     policy = name_policy(under_test.policy)
-    return MaskAttack(name, mechanism.name, policy, model, len(texts), skipped, tuple(results))
+    return MaskAttack(name, mechanism, policy, model, len(texts), skipped, tuple(results))
 
 
 def choose_guesser(model: str, *, public: Sequence[str] | None, batch_size: int = 32) -> OpenGuesser:
@@ -176,34 +149,36 @@ def choose_guesser(model: str, *, public: Sequence[str] | None, batch_size: int 
     return lambda vocabulary, plus: guesser
 
 
-def attack_trial(trial: Trial, texts: Sequence[str], open_guesser: OpenGuesser, progress: ShareDone) -> GuessCounts:
-    """Return how many words are guessed in a trial."""
+def attack_trial(trial: Trial, texts: Sequence[str], open_guesser: OpenGuesser, progress: ShareDone) -> Counter[str]:
+    """Return the counts of `count_guesses` in a trial."""
     progress(0.0)
-    guesser = open_guesser(trial.under_test.vocabulary, trial.mechanism.plus)
-    return count_guesses(trial.mechanism.compare(texts, trial.epsilon, trial.seed), guesser, progress)
+    guesser = open_guesser(trial.under_test.vocabulary, trial.plus)
+    return count_guesses(trial.compare(texts), guesser, progress)
+
+
+def find_r_mask(counts: Counter[str]) -> float:
+    """Return the share of all words that are guessed correctly."""
+    return counts["guessed"] / counts["words"]
 
 
 def count_guesses(
     texts: Sequence[Sequence[Piece]], guesser: Guesser, progress: ShareDone = lambda share: None
-) -> GuessCounts:
-    """Mask each word of each sanitized text in turn, and count the guesses that equal the original word.
+) -> Counter[str]:
+    """Mask each word of each sanitized text in turn, and count the words and the correct guesses.
 
-    texts: as `Sanitizer.compare` returns them. progress: called with the share of texts done. SettingError if the texts
-    contain no words.
+    words; guessed: those guessed correctly; replaced: those replaced by a draw; replaced_guessed: both. SettingError if
+    the texts contain no words.
     """
     if not any(piece.kind is not None for pieces in texts for piece in pieces):
         raise SettingError(f"found no words to attack in {count_of(len(texts), 'text')}; use other texts")
-    words = guessed = replaced = replaced_guessed = 0
+    counts = Counter[str]()
     for done, (pieces, guesses) in enumerate(zip(texts, guesser.guess(texts), strict=True), start=1):
         attacked = [piece for piece in pieces if piece.kind is not None]
         for piece, guess in zip(attacked, guesses, strict=True):
-            right = guess == fold_word(piece.before)
-            words += 1
-            guessed += right
-            replaced += piece.kind == Kind.REPLACED
-            replaced_guessed += right and piece.kind == Kind.REPLACED
+            right, replaced = guess == fold_word(piece.before), piece.kind == Kind.REPLACED
+            counts.update(words=1, guessed=right, replaced=replaced, replaced_guessed=right and replaced)
         progress(done / len(texts))
-    return GuessCounts(words, guessed, replaced, replaced_guessed)
+    return counts
 
 
 class _Pairs:

@@ -19,7 +19,7 @@ from custext_sql.store.contents import load_mapping
 from custext_sql.store.database import Database
 
 _SIMULATIONS = 20_000  # per number, for a named word
-_SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for quantiles
+SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for quantiles
 _SAMPLE = 100  # words, if none is named
 _FEWEST_SIMULATIONS = 100
 
@@ -64,7 +64,7 @@ class QueryAttack:
 
     @property
     def results(self) -> tuple[QueryResult, ...]:
-        """The results of all words, those named first."""
+        """Those of all words."""
         return (*self.words, *self.sample)
 
 
@@ -101,14 +101,11 @@ def attack_query(
     check_at_least(seed, 0, "seed")
     check_calibration(calibration)
     places = np.random.default_rng(seed).choice(len(loaded.words), min(count, len(loaded.words)), replace=False)
+    settings: dict[str, Any] = {"calibration": calibration, "seed": seed, "progress": progress}
     others = [loaded.words[place] for place in places]
-    found = (
-        measure_queries(
-            loaded, some, epsilons, calibration=calibration, simulations=count, seed=seed, progress=progress
-        )
-        for some, count in ((named, trials or _SIMULATIONS), (others, trials or _SAMPLE_SIMULATIONS))
-    )
-    return QueryAttack(loaded.info.name, calibration, *map(tuple, found))
+    found = measure_queries(loaded, named, epsilons, simulations=trials or _SIMULATIONS, **settings)
+    sampled = measure_queries(loaded, others, epsilons, simulations=trials or SAMPLE_SIMULATIONS, **settings)
+    return QueryAttack(loaded.info.name, calibration, tuple(found), tuple(sampled))
 
 
 def measure_queries(
@@ -143,9 +140,8 @@ def measure_queries(
             table = certify(mapping.sizes[group : group + 1], scores, epsilon, calibration)
             matrix = table.weights.reshape(size, size) / 2.0**64
             matrix /= matrix.sum(axis=1, keepdims=True)
-        generators = [np.random.default_rng([seed, word]) for _ in range(2)]
-        mode = count_for_mode(matrix[place], place, simulations=simulations, generator=generators[0])
-        likeliest = count_for_likeliest(matrix, place, simulations=simulations, generator=generators[1])
+        mode = count_for_mode(matrix[place], place, simulations, np.random.default_rng([seed, word]))
+        likeliest = count_for_likeliest(matrix, place, simulations, np.random.default_rng([seed, word]))
         results.append(QueryResult(mapping.words[word], epsilon, *mode, *likeliest, mapping.info.name, calibration))
     return results
 
@@ -155,12 +151,6 @@ def find_quantile(counts: Sequence[int | None], share: float) -> int | None:
     known = sorted(count for count in counts if count is not None)
     place = max(0, math.ceil(share * len(counts)) - 1)
     return known[place] if place < len(known) else None
-
-
-def count_draws(mapping: Mapping, word: str, epsilon: float, **settings: Any) -> tuple[int | None, int | None]:
-    """Return n_mode and n_ml of a word, as in `QueryResult`, from few simulations. settings: of `measure_queries`."""
-    [found] = measure_queries(mapping, [word], [epsilon], simulations=_SAMPLE_SIMULATIONS, **settings)
-    return found.n_mode, found.n_ml
 
 
 class DrawCount(NamedTuple):
@@ -173,7 +163,7 @@ class DrawCount(NamedTuple):
     standard_error: float | None
 
 
-def count_for_mode(row: Floats, word: int, *, simulations: int, generator: np.random.Generator) -> DrawCount:
+def count_for_mode(row: Floats, word: int, simulations: int, generator: np.random.Generator) -> DrawCount:
     """Return the draws needed by an attacker who guesses the most frequent output. A tie counts as a failure.
 
     row: the probabilities of the outputs for that word. word: its place in the group.
@@ -184,7 +174,7 @@ def count_for_mode(row: Floats, word: int, *, simulations: int, generator: np.ra
     return _Race(row, np.delete(leads, word, axis=1), simulations, generator).find_least()
 
 
-def count_for_likeliest(matrix: Floats, word: int, *, simulations: int, generator: np.random.Generator) -> DrawCount:
+def count_for_likeliest(matrix: Floats, word: int, simulations: int, generator: np.random.Generator) -> DrawCount:
     """Return the draws needed by an attacker who knows the tables and guesses the input of maximum likelihood.
 
     A tie counts as a failure. matrix: the probabilities of the outputs (columns) for all inputs of the group (rows).

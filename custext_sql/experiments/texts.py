@@ -1,4 +1,4 @@
-"""Labeled texts: from files and tables, read as a release reads them, or from NLTK's sentence polarity corpus."""
+"""Texts that experiments read as a release reads its own: public ones, from which attackers learn, and labeled ones."""
 
 import os
 import zipfile
@@ -9,16 +9,62 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.files.inputs.row_readers import choose_reader
-from custext_sql.files.inputs.texts import AnyPath, DataFiles, DataTable, name_texts, open_texts
+from custext_sql.files.inputs.encodings import renamed_errors
+from custext_sql.files.inputs.source import choose_reader
+from custext_sql.files.inputs.texts import (
+    AnyPath,
+    DataFiles,
+    DataTable,
+    Texts,
+    has_columns,
+    list_texts,
+    name_texts,
+    open_texts,
+    stream_texts,
+)
 from custext_sql.parameters import count_of
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.quoting import quote_name
+from custext_sql.text.columns import TextColumn
 
 POLARITY = "sentence_polarity"
 _ORDINARY_QUOTES = "if quotes are ordinary characters in this file, add --no-quotes (in Python: quotes=False)"
 _TEST_EVERY = 5  # of every five sentences of a class in NLTK's corpus, the last is a test row
+
+_OPTIONS = {  # what errors about public texts call what errors about a release's texts name
+    **{f"--{name}": f"--public-{name}" for name in ("column", "format", "encoding", "no-quotes", "table")},
+    "--data": "--public",
+    "in Python: column": "in Python: public_column",
+    "leave out column": "leave out public_column",
+}
+
+
+def stream_public(public: Texts, column: str | None) -> Iterator[TextColumn]:
+    """Yield public texts in blocks, as `stream_texts` does for others."""
+    with renamed_errors(_OPTIONS):
+        yield from stream_texts(public, column)
+
+
+def list_public(public: Texts, column: str | None) -> tuple[list[str], int]:
+    """Return the public texts that are not empty, and the number of those that are."""
+    with renamed_errors(_OPTIONS):
+        texts = list_texts(public, column)
+    found = [text for text in texts if text and text.strip()]
+    return found, len(texts) - len(found)
+
+
+def find_public_column(public: Texts, public_column: str | None, column: str | None) -> str | None:
+    """Return the column of public texts: the given one, else that of the user's texts; None if they have no columns."""
+    with renamed_errors(_OPTIONS):
+        return public_column or (column if has_columns(public) else None)
+
+
+def check_column_use(texts: Texts | None, column: str | None, *, public: bool) -> None:
+    """Raise SettingError if a column is named, but no texts. public: whether it is the column of public texts."""
+    if column is not None and texts is None:
+        option = "--public-column (in Python: public_column)" if public else "--column (in Python: column)"
+        raise SettingError(f"{option} names a column of texts, but no texts were given")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,0 @@
-"""Attacks: what an attacker learns from sanitized text."""

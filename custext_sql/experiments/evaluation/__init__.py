@@ -1,1 +1,0 @@
-"""Evaluations: how useful sanitized text remains."""
