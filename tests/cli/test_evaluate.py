@@ -153,7 +153,7 @@ def test_tradeoff_compares_mappings_in_80_columns(
     page = (tmp_path / "trade.html").read_text()
     assert page.count("<figure") == 1 and "custext, starter-euclidean-k5<" in page
     masked = json.loads(run(*tradeoff, "--eps", "1,8", "--json").output)
-    assert {one["attack"] for one in masked} == {"mask"} and len(masked) == 4
+    assert {one["attack"] for one in masked} == {"mask (ngram)"} and len(masked) == 4
     tradeoff[3] = "utility"
     utility = run(*tradeoff, "--eps", "0,1,2,3,5,8").output.splitlines()
     assert max(map(len, utility)) <= 80
