@@ -107,11 +107,9 @@ def test_use_and_drop(db: Path) -> None:
 
 def test_upgrade_of_a_current_database_says_so(db: Path) -> None:
     newest = {"database": REVISIONS[-1], "ledger": schema.REVISIONS[-1]}
-    shown = "".join(f"{what}: already at revision {revision}\n" for what, revision in newest.items())
-    assert run("upgrade").output == shown
-    assert json.loads(run("upgrade", "--json").output) == {
-        what: {"before": revision, "after": revision} for what, revision in newest.items()
-    }
+    assert run("upgrade").output == "".join(f"{what}: already at revision {one}\n" for what, one in newest.items())
+    upgraded = {what: {"before": one, "after": one} for what, one in newest.items()}
+    assert json.loads(run("upgrade", "--json").output) == upgraded
 
 
 @pytest.mark.slow
