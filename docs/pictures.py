@@ -76,7 +76,7 @@ def draw_tradeoff() -> None:
         attack = ("--mechanisms", "custext", "--attack", "context", "--public", public, "--eps", "0,1,3")
         corpus = ("--corpus", str(data / "sentence_polarity.zip"), "--html", page)
         custext(["--db", database, "evaluate", "tradeoff", *chosen, *attack, *corpus], standalone_mode=False)
-        take_picture(Path(page), HERE / "better-text.png", width=920, height=775)
+        take_picture(Path(page), HERE / "better-text.png", width=920, height=690)
 
 
 def draw_playground() -> None:

@@ -178,3 +178,15 @@ def _anchors(page: Path) -> set[str]:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_the_map_of_the_code_names_what_exists() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    files = [file for folder in ("custext_sql", "spacy_plugin", "tests") for file in (ROOT / folder).rglob("*.py")]
+    modules = ["/cli.py", *(f"/{file.relative_to(ROOT).as_posix()}" for file in files)]
+    names = re.findall(r"`([\w/]+)\.py`", text)
+    for listed in re.findall(r"read first: (.*)", text):
+        names += re.sub(r" \([^)]*\)", "", listed).split(", ")
+    assert "verifier" in names and "ledger/release" in names
+    for name in names:
+        assert any(module.endswith(f"/{name}.py") for module in modules), name

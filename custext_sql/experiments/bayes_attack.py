@@ -240,7 +240,7 @@ def measure_guess(
 
 
 def measure_floor(sizes: Sizes, chances: Floats) -> float:
-    """Return the same for an attacker who sees only the group of the word. No eps goes lower: the group is public."""
+    """Return how often an attacker who sees only groups is right. No eps goes lower, since the group is public."""
     return float(np.maximum.reduceat(chances, np.cumsum(sizes) - sizes).sum())
 
 

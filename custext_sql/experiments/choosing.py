@@ -121,11 +121,11 @@ class Choice:
     bound: float  # its largest acceptable success: `max_attack`, or the default
     prior: str  # the name of the word frequencies
     prior_words: int  # the number of words that they were counted from
-    public: str | None  # for the context attack (None for others): the name of the public texts
-    left_out: int | None  # and how many of them were left out because they are also in the data,
-    skipped: int | None  # or skipped because they are empty
-    texts: int | None  # for the context attack: the number of your texts,
-    attacked: int | None  # and of those that were attacked
+    public: str | None  # the name of the public texts; None, like the next four, for the attack "bayes"
+    left_out: int | None  # how many public texts were left out because they are also in the data
+    skipped: int | None  # how many public texts were skipped because they are empty
+    texts: int | None  # the number of your texts
+    attacked: int | None  # how many of your texts were attacked
     plus: bool  # whether stopwords are kept
     policy: str  # its name
     calibration: str  # how eps sets the temperature, "paper" or "tight"

@@ -29,15 +29,7 @@ from custext_sql.experiments.query_attack import QueryResult, find_quantile, mea
 from custext_sql.experiments.texts import find_public_column
 from custext_sql.experiments.verdict import SECTIONS, Figures, Verdict, judge, vary
 from custext_sql.files.inputs.file_formats import list_files
-from custext_sql.files.inputs.texts import (
-    DataFiles,
-    DataTable,
-    Texts,
-    list_texts,
-    name_texts,
-    open_texts,
-    stream_texts,
-)
+from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts, list_texts, name_texts, open_texts, stream_texts
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.kinds import COUNTS, Kind, list_treatments
 from custext_sql.ledger.checks import add_up, find_related, find_second_mapping

@@ -73,9 +73,9 @@ class Verdict:
 
     color: str  # "red", "amber" or "green": the worst color of all sentences
     summary: tuple[Sentence, ...]  # what the color means here
-    word: tuple[Sentence, ...]  # what is promised, and what an attacker can do, for a word,
-    row: tuple[Sentence, ...]  # a row
-    dataset: tuple[Sentence, ...]  # and the whole dataset
+    word: tuple[Sentence, ...]  # what is promised for a word, and what an attacker can do
+    row: tuple[Sentence, ...]  # the same for a row
+    dataset: tuple[Sentence, ...]  # the same for the whole dataset
     in_clear: tuple[Sentence, ...]  # what passes in the clear
     advice: tuple[Sentence, ...]  # what would help most, the best first
     limits: tuple[Sentence, ...]  # what no color says

@@ -78,7 +78,7 @@ def open_release(name: str, **options: Unpack[ReleaseOptions]) -> Release[Saniti
     dataset = given.pop("dataset", None)
     if not isinstance(dataset, Dataset):
         dataset = Dataset(dataset, **limits)
-    elif any(value not in (None, False) for value in limits.values()):
+    elif limits.pop("budget_total", None) is not None or any(limits.values()):
         raise SettingError("set budget_total, second_mapping and reuse_key in the given Dataset, not beside it")
     known["columns"] = _check_columns(known["columns"], known["record_column"])
     sanitizer = Sanitizer.load(given.pop("database", None), **given)

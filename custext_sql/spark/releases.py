@@ -17,8 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
 
-import custext_sql
-from custext_sql import Receipt
+from custext_sql import Receipt, errors
 from custext_sql.errors import OutputError, PrivacyWarning, SettingError, SourceError
 from custext_sql.files.opening import (
     OtherOptions,
@@ -189,7 +188,7 @@ def _own_errors() -> Iterator[None]:
         yield
     except PySparkException as error:
         found = _RAISED.search(str(error))
-        kind = getattr(custext_sql, found[1], None) if found else None
+        kind = getattr(errors, found[1], None) if found else None
         if found is None or kind is None:
             raise
         raise kind(found[2]) from None

@@ -87,7 +87,7 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     def attempt() -> duckdb.DuckDBPyConnection:
         with _opening:
             if not is_open_here(path):
-                connection = connect_file(path, _READ if read_only else _WRITE)
+                connection = connect_file(path.resolve(), _READ if read_only else _WRITE)
                 if _was_replaced(path):
                     connection.close()
                     raise _AgainError
@@ -114,7 +114,8 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
 
 def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """Connect to a file that this process does not have open; DuckDB raises an IO error if it is of another format."""
-    return duckdb.connect(f"{_PREFIX}{path}", config=config)
+    spill = {"temp_directory": f"{path}.tmp"}  # as by default, which DuckDB would derive from the prefix too
+    return duckdb.connect(f"{_PREFIX}{path}", config={**spill, **config})
 
 
 def _is_read_only(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -277,23 +278,23 @@ def _find_shared_name(path: Path) -> Path:
 def _share_instance(path: Path) -> duckdb.DuckDBPyConnection:
     """Return a connection to the instance of the file in this process, whatever its settings."""
     usual = {given.name.partition(".")[0] for given in (path, path.resolve())}
-    for name in (f"{_PREFIX}{path}", path):  # the second for a user's own connection
-        for read_only, config in ((False, {}), (False, _WRITE), (False, _READ), (True, {})):
-            try:
-                return duckdb.connect(name, read_only=read_only, config=config)
-            except duckdb.ConnectionException as error:
-                if "different configuration" not in str(error):
-                    raise
-            except duckdb.Error as error:
-                attached = _ATTACHED_AS.search(str(error))
-                if attached is None:
-                    raise
-                if name == path:
-                    _lock_again(path)
-                    raise
-                if attached[1].removesuffix("_db") not in usual:
-                    raise refuse_second(path) from None  # an instance has the name of its file: this is another's
-                break
+    for config in (_WRITE, _READ):
+        try:
+            return connect_file(path.resolve(), config)
+        except duckdb.Error as error:
+            attached = _ATTACHED_AS.search(str(error))
+            if attached is not None and attached[1].removesuffix("_db") in usual:
+                break  # a user's own connection, if the instance has the name of its file; a second try may open it
+            if "different configuration" not in str(error):
+                raise
+    for read_only in (False, True):
+        try:
+            return duckdb.connect(path, read_only=read_only)
+        except duckdb.Error as error:
+            if "Unique file handle conflict" in str(error):
+                _lock_again(path)
+            if "different configuration" not in str(error):
+                raise
     raise refuse_second(path)
 
 

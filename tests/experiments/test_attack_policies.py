@@ -8,7 +8,7 @@ import pytest
 from custext_sql import Policy, Sanitizer
 from custext_sql.experiments import attack_context, attack_mask
 from custext_sql.experiments.context_attack import Alphabet, count_context_guesses, learn_bigrams
-from custext_sql.experiments.mechanisms import MECHANISMS, MappingUnderTest, Trial
+from custext_sql.experiments.mechanisms import MappingUnderTest, Trial
 from custext_sql.sanitizer.tally import Tally
 from custext_sql.text.columns import open_column
 
@@ -37,7 +37,7 @@ def test_attacks_see_the_words_that_a_release_would_make(few_db: Path, policy: s
     assert trial.find_share_in_clear(TEXTS) == clear / receipt.words
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", ["original", "custext+", "santext+", "random"])
 def test_the_share_in_the_clear_is_that_of_words_kept(few_db: Path, name: str) -> None:
     trial = Trial(MappingUnderTest(few_db, policy=KEPT), name, 1.0)
     share = trial.find_share_in_clear(TEXTS * 20)

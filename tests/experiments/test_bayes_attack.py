@@ -9,13 +9,7 @@ import pytest
 from custext_sql import Policy, Sanitizer, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_bayes
-from custext_sql.experiments.bayes_attack import (
-    Prior,
-    count_words,
-    measure_bayes,
-    read_frequencies,
-    uniform_prior,
-)
+from custext_sql.experiments.bayes_attack import Prior, count_words, measure_bayes, read_frequencies, uniform_prior
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.text.columns import open_column
@@ -41,7 +35,7 @@ def skewed(mapping: Mapping) -> Prior:
     return Prior("skewed", chances / chances.sum(), len(mapping.words))
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0, 100.0])
+@pytest.mark.parametrize("epsilon", [0.01, 8.0])
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_success_is_that_of_the_best_guess_for_each_output(
     mapped_db: Path, mapping: Mapping, skewed: Prior, epsilon: float, calibration: str

@@ -13,12 +13,7 @@ import pytest
 from custext_sql import CusTextError
 from custext_sql.experiments import evaluations
 from custext_sql.experiments.charts import COLORS, Point, Series, draw_chart, embed_chart
-from custext_sql.experiments.evaluations import (
-    EvaluationSetup,
-    Figure,
-    TradeOff,
-    TradeOffEvaluation,
-)
+from custext_sql.experiments.evaluations import EvaluationSetup, Figure, TradeOff, TradeOffEvaluation
 from tests.cli.test_commands import run
 
 EPSILONS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)

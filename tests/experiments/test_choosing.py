@@ -28,6 +28,7 @@ from custext_sql.experiments.report import Attacked
 from custext_sql.experiments.verdict import GUESSED
 from custext_sql.text.columns import open_column
 
+NAMES = ["alice met the bob and carol", "dave saw erin", "frank grace heidi ivan and judy", "mallory niaj olivia"]
 TEXTS = ["the doctor said that the nurse was kind and the doctor was late", "I love this camera and the music"]
 
 
@@ -73,17 +74,12 @@ def test_the_closest_replacements_win_unless_fewer_words_are_replaced(few_db: Pa
     assert pick_candidate([equal, near]) is near  # smaller groups, if nothing else differs
 
 
-def test_a_bound_below_the_floor_is_out_of_reach(few_db: Path) -> None:
-    choice = choose(few_db, data=TEXTS, max_attack=0.3, k=20)
-    assert choice.chosen is None
+def test_a_bound_below_the_floor_is_out_of_reach(mapped_db: Path) -> None:
+    choice = choose(mapped_db, data=NAMES, max_attack=0.3, k=4)
+    assert choice.chosen is None and choice.verdict is None
     [candidate] = choice.candidates
     assert candidate.eps is None and candidate.success_at_0 > 0.3
     assert len(candidate.curve) > 10
-
-
-def test_kept_stopwords_are_not_in_the_prior(few_db: Path) -> None:
-    both = [choose(few_db, data=TEXTS, plus=plus, k=20, max_eps=0).candidates[0] for plus in (False, True)]
-    assert both[0].success_at_0 != both[1].success_at_0
 
 
 @pytest.mark.parametrize("bound", [0.0, 1.0, -1.0, float("nan")])
@@ -147,31 +143,30 @@ def test_the_context_attack_needs_both_texts(few_db: Path) -> None:
         choose(few_db, max_attack=0.5, attack="mask", data=TEXTS)
 
 
-def test_eps_stays_where_it_promises_something(few_db: Path) -> None:
+def test_eps_stays_where_it_promises_something(mapped_db: Path) -> None:
     assert find_eps_limit(40) == 3.2 and find_eps_limit(2) == find_eps_limit(0) == 0.0
     for size in (5, 20, 160):
         limit = find_eps_limit(size)
         likely = [1.0 / (1.0 + (size - 1) * np.exp(-eps)) for eps in (limit, limit * 1.1)]
         assert likely[0] <= GUESSED.amber < likely[1]
-    only = choose(few_db, data=TEXTS, max_attack=0.9, k=20, max_eps=0).candidates[0]
+    under_test = MappingUnderTest(mapped_db)
+    attacked = Attacked(under_test, uniform_prior(16), plus=False)
+    only, far = (find_candidate(attacked, 0.999, max_eps=most) for most in (0.0, 100.0))
     assert (only.max_eps, only.eps, only.curve[-1].eps) == (0.0, 0.0, 20.0)
-    far = choose(few_db, data=TEXTS, max_attack=0.999, k=20, max_eps=100).candidates[0]
     assert far.eps is not None and far.eps > 4.0
     with pytest.raises(CusTextError, match=r"--max-eps \(in Python: max_eps\): eps must be 0, or between"):
-        choose(few_db, data=TEXTS, max_eps=-1.0)
+        choose(mapped_db, data=NAMES, max_eps=-1.0)
 
 
 def test_the_verdict_is_that_of_a_report(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custext_sql.experiments.report.SIMULATIONS", 50)
-    texts = ["alice met the bob and carol", "dave saw erin", "frank grace heidi ivan and judy", "mallory niaj olivia"]
-    choice = choose(mapped_db, data=texts, max_attack=0.9, k=[4, 8], plus=True)
+    choice = choose(mapped_db, data=NAMES, max_attack=0.9, k=[4, 8], plus=True)
     assert choice.chosen is not None and choice.chosen.eps == 0.0 and choice.verdict is not None
     build_mapping(mapped_db, embedding="small", k=8)
-    report = write_report(mapped_db, data=texts, eps=0.0, plus=True, mapping=choice.chosen.mapping, words="alice")
+    report = write_report(mapped_db, data=NAMES, eps=0.0, plus=True, mapping=choice.chosen.mapping, words="alice")
     for part in ("word", "row", "dataset", "in_clear", "summary"):
         assert getattr(choice.verdict, part) == getattr(report.verdict, part)
     assert choice.verdict.advice  # the report knows other alternatives
-    assert choose(mapped_db, data=texts, max_attack=0.01, k=4).verdict is None
 
 
 def test_several_k_are_tried_and_nothing_is_stored(mapped_db: Path) -> None:

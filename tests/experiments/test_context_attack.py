@@ -100,7 +100,7 @@ def list_hidden(under_test: MappingUnderTest, model: BigramModel, symbol: int, e
 
 
 @pytest.mark.parametrize("plus", [False, True])
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0, 20.0])
+@pytest.mark.parametrize("epsilon", [0.0, 3.0])
 def test_posteriors_are_those_of_all_sequences(mapped_db: Path, plus: bool, epsilon: float) -> None:
     under_test = open_under_test(mapped_db)
     model = learn(under_test, plus)

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.models import (
-    Labels,
-    Rows,
-    TrainTestSplit,
-    fine_tune,
-    shuffle_batches,
-)
+from custext_sql.experiments.models import Labels, Rows, TrainTestSplit, fine_tune, shuffle_batches
 from tests.tiny_bert import SCENES, save_model, torch, train_bert, train_roberta, write_sentences
 
 pytestmark = [pytest.mark.slow, pytest.mark.models]

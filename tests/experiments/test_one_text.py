@@ -97,8 +97,7 @@ def test_single_guesses_are_the_most_likely_words(
 
 
 @pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
-@pytest.mark.parametrize("plus", [False, True])
-@pytest.mark.parametrize("eps", [0.0, 2.0])
+@pytest.mark.parametrize("plus, eps", [(False, 0.0), (True, 2.0)])
 def test_with_public_texts_the_guesses_are_those_of_the_context_attack(few_db: Path, plus: bool, eps: float) -> None:
     sentence = "the doctor said that his car was late and the music in town was very good for a man of his age"
     words = sentence.split()
@@ -161,7 +160,6 @@ def guess_word_drawn(attacker: TextAttacker) -> object:
     return attacker.guess_word(next(word for word in group if word != attacker.sanitizer.sanitize(word, 0.0)), 0.0)
 
 
-@pytest.mark.parametrize("public", [None, PUBLIC])
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -184,14 +182,13 @@ def guess_word_drawn(attacker: TextAttacker) -> object:
 )
 def test_what_cannot_be_is_refused(
     mapping: Mapping,
-    public: list[str] | None,
     call: Callable[[TextAttacker], object],
     error: type[CusTextError],
     message: str,
 ) -> None:
     assert "bob" not in list_group(mapping, "alice")
     with pytest.raises(error, match=message) as raised:
-        call(TextAttacker(open_sanitizer(mapping), public=public))
+        call(TextAttacker(open_sanitizer(mapping), public=PUBLIC))
     assert "zyzzyva" not in str(raised.value)
 
 

@@ -112,10 +112,7 @@ def test_decisions(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pytes
             lambda db: experiments.attack_bayes(db, calibration="loose"),
             "must be one of paper, tight, both; found 'loose'",
         ),
-        (
-            lambda db: experiments.attack_bayes(db, public=SENTENCES, public_column="body"),
-            "leave out public_column",
-        ),
+        (lambda db: experiments.attack_bayes(db, public=SENTENCES, public_column="body"), "leave out public_column"),
         (
             lambda db: experiments.attack_mask(db, model="ngram", data=SENTENCES),
             "use --public FILE .in Python: public=",
@@ -131,10 +128,7 @@ def test_decisions(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pytes
             lambda db: experiments.attack_query(db, NO_TEXTS),
             "words must be a string or a sequence of strings; found int",
         ),
-        (
-            lambda db: experiments.attack_query(db, "alice", eps=NO_NUMBER),
-            "eps must be a number; found NoneType",
-        ),
+        (lambda db: experiments.attack_query(db, "alice", eps=NO_NUMBER), "eps must be a number; found NoneType"),
         (lambda db: experiments.attack_query(db, "alice", seed=-1), "seed. must be at least 0; found -1"),
         (
             lambda db: experiments.attack_mask(db, model="ngram", data=NO_TEXTS),

@@ -11,12 +11,7 @@ from scipy.stats import binom
 from custext_sql import load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_query
-from custext_sql.experiments.query_attack import (
-    count_for_likeliest,
-    count_for_mode,
-    find_quantile,
-    measure_queries,
-)
+from custext_sql.experiments.query_attack import count_for_likeliest, count_for_mode, find_quantile, measure_queries
 
 CONFIDENCE = 0.95  # the paper's
 SIMULATIONS = 40_000

@@ -15,12 +15,7 @@ from tests.cli.test_commands import run
 
 pytestmark = pytest.mark.slow
 
-TEXTS = [
-    "The doctor said the car was fine, is it?",
-    "She paid 12345 dollars to Zyzzyvaberg",
-    "",
-    "the happy doctor",
-]
+TEXTS = ["The doctor said the car was fine, is it?", "She paid 12345 dollars to Zyzzyvaberg", "", "the happy doctor"]
 
 
 PUBLIC = ["the doctor was happy", "she said the car was fine", "the happy doctor"]  # the last one is also in TEXTS

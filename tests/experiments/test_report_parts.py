@@ -22,21 +22,9 @@ from custext_sql import (
 )
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import write_report
-from custext_sql.experiments.bayes_attack import (
-    BayesResult,
-    Prior,
-    count_words,
-    measure_bayes,
-    measure_one_output,
-)
+from custext_sql.experiments.bayes_attack import BayesResult, Prior, count_words, measure_bayes, measure_one_output
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.report import (
-    Attacked,
-    collect_figures,
-    count_let_through,
-    find_earlier,
-    list_alternatives,
-)
+from custext_sql.experiments.report import Attacked, collect_figures, count_let_through, find_earlier, list_alternatives
 from custext_sql.experiments.verdict import Figures
 from custext_sql.files.inputs.texts import Texts
 from custext_sql.mapping.mapping import Mapping

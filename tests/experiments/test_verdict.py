@@ -85,12 +85,7 @@ def test_green_figures_are_green() -> None:
 
 @pytest.mark.parametrize(
     "name, green, amber",
-    [
-        ("guess", 0.2, 0.4),
-        ("context", 0.2, 0.4),
-        ("certain", 0.05, 0.2),
-        ("texts_guessed", 0.01, 0.1),
-    ],
+    [("guess", 0.2, 0.4), ("context", 0.2, 0.4), ("certain", 0.05, 0.2), ("texts_guessed", 0.01, 0.1)],
 )
 def test_shares_change_color_at_their_thresholds(name: str, green: float, amber: float) -> None:
     expected = {green: "green", green * ABOVE: "amber", amber: "amber", amber * ABOVE: "red", 1.0: "red"}

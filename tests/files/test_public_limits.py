@@ -63,7 +63,7 @@ def closed_stream() -> io.BytesIO:
         ({"format": "cvs"}, "format 'cvs' does not exist; did you mean 'csv'?"),
         ({"dataset": 5}, "the name of the dataset must be a string; found int"),
         (
-            {"dataset": Dataset("d", 100), "budget_total": 5},
+            {"dataset": Dataset("d", 100), "budget_total": 0},
             "set budget_total, second_mapping and reuse_key in the given Dataset",
         ),
     ],

@@ -40,7 +40,6 @@ EVERY: dict[str, Any] = {
     "JSON": "in.json",
     "Parquet": "in.parquet",
     "a pattern": "*.csv",
-    "a table": DataTable("shop.duckdb", "reviews"),
     "a table in capitals": DataTable(Path("shop.duckdb"), "main.REVIEWS"),
     "files": DataFiles("in.csv", format="csv", encoding="utf-8"),
 }

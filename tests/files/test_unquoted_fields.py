@@ -26,7 +26,8 @@ def split(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.removesuffix("\n").split("\n")]
 
 
-@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.slow
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(FIELDS, st.sampled_from(['"', '""', '"."', ",", "'"]), FIELDS), min_size=20, max_size=40)
 )

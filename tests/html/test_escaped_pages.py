@@ -4,6 +4,7 @@ import ast
 import re
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
+from functools import cache
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -116,6 +117,7 @@ def spoil(value: Any) -> Any:
     return value
 
 
+@cache
 def write_pages() -> dict[str, str]:
     """Return a page from each template, with evil names everywhere."""
     compared = [[Piece(EVIL, EVIL, Kind.REPLACED), Piece(EVIL, EVIL)]]

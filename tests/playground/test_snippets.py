@@ -95,8 +95,7 @@ def run_command(line: str, *options: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", SETTINGS)
-@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize(("settings", "is_named"), [*zip(SETTINGS, [True, False] * 3, strict=False)])
 def test_every_snippet_gives_what_the_page_shows(
     client: httpx.Client, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], is_named: bool
 ) -> None:

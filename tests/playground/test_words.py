@@ -143,11 +143,3 @@ def test_texts_without_anything_to_guess_are_no_problem(client: httpx.Client, te
         assert (found["share"] is None) == (found["places"] == [])
         judged = ask(client, "verdict", text=text, settings=settings, unchanged=0)["verdict"]
         assert judged["color"] in ("green", "amber", "red")
-
-
-def test_types_are_checked(client: httpx.Client) -> None:
-    assert explain(client, "attack", 422, text=TEXT, outputs="x") == "outputs: input should be a valid list"
-    assert explain(client, "attack", 422, text=TEXT, outputs=[1]) == "outputs: input should be a valid string"
-    assert explain(client, "attack", 422, text=TEXT) == "outputs: field required"
-    assert explain(client, "inspect", 422, word="", output="x").startswith("word: string should have at least 1")
-    assert explain(client, "verdict", 422, text=None, unchanged=0) == "text: input should be a valid string"

@@ -114,7 +114,7 @@ def replaced(rows: Sequence[str], mapping: Mapping, vocabulary: Vocabulary, poli
     return [content[start:end].decode() for start, end in pairwise(bounds)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(rows=st.lists(st.tuples(texts, st.booleans()), max_size=6))
 @example(rows=[("don", True), ("'t", False), ("Alice", True), ("'s", True)])
 def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[tuple[str, bool]]) -> None:
@@ -127,7 +127,7 @@ def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[tu
     assert found == [read_kinds(row, plus) for row, plus in rows]
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(
     rows=st.lists(texts, max_size=6),
     plus=st.booleans(),
@@ -194,6 +194,7 @@ changes = st.tuples(st.text("wö", min_size=1, max_size=4), st.sampled_from([Non
 cut_texts = st.tuples(st.lists(st.tuples(between, changes), max_size=4), between)
 
 
+@settings(max_examples=50)
 @given(st.lists(cut_texts, max_size=5), st.sampled_from([0, 1000]))
 def test_texts_are_rewritten_byte_for_byte(
     rows: list[tuple[list[tuple[str, tuple[str, str | None]]], str]], few: int

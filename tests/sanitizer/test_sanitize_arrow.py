@@ -106,7 +106,7 @@ def test_dictionaries_can_contain_null_and_need_not_fit_together(sanitizer: Sani
     assert sanitizer.sanitize_arrow(chunks).to_pylist() == ["<unk>"] * 300
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     texts=st.lists(st.none() | st.text(st.sampled_from("abé😀 '.\u200d"), max_size=8) | st.sampled_from(TEXTS)),
     cuts=st.lists(st.integers(0, 20)),

@@ -162,8 +162,9 @@ def test_a_wrong_type_is_named(call: Callable[[object], object], wrong: object, 
 
 def test_bad_parameters_are_named(mapping: Mapping, sanitizer: Sanitizer) -> None:
     for eps in (0.0005, -1, float("nan"), float("inf"), 101):
-        with pytest.raises(CusTextError, match="eps must be 0, or between"):
-            sanitizer.sanitize("alice", eps)
+        for given in (eps, [1.0, eps]):
+            with pytest.raises(CusTextError, match="eps must be 0, or between"):
+                sanitizer.sanitize_batch(["alice", "bob"], given)
     with pytest.raises(CusTextError, match="eps must have one value per text, 1 in all; found 0"):
         sanitizer.sanitize("alice", [])  # type: ignore[arg-type]
     with pytest.raises(CusTextError, match="strings or None; found int"):

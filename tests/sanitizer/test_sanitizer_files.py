@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from custext_sql import CusTextError, Policy, Sanitizer
@@ -142,6 +142,7 @@ def refusal_of(path: Path, content: bytes, sha256: str | None = None) -> str:
     return str(caught.value)
 
 
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_flipped_byte_never_changes_what_is_opened(saved: Path, small: Sanitizer, data: st.DataObject) -> None:
     """Some bytes mean nothing, such as padding. All others are noticed, and with a digest, these too."""

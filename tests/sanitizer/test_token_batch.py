@@ -185,7 +185,7 @@ parts = st.sampled_from(
 marks = st.sampled_from([*" -/.:@+()_'’－\n", "", "::", "://", ", ", "''", "\u200b", "\ufe0f"])
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.tuples(parts, marks), max_size=8), max_size=3), st.sets(st.integers(1, 60)))
 def test_documents_come_out_like_their_texts(
     sanitizer: Sanitizer, keyed: Sanitizer, written: list[list[tuple[str, str]]], cuts: set[int]

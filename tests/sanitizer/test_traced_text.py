@@ -48,7 +48,7 @@ def cut(text: str, traced: TracedText, *, new: bool) -> tuple[list[str], list[st
 
 
 @pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(text=TEXTS, policy=st.sampled_from(POLICIES), eps=st.sampled_from([0.0, 2.0]), plus=st.booleans())
 @example(text="", policy=POLICIES[0], eps=1.0, plus=False)
 @example(text="\u200b", policy=POLICIES[0], eps=1.0, plus=False)

@@ -149,15 +149,6 @@ def test_contractions_follow_the_rule_for_texts(english_db: Path) -> None:
     assert [doc[place]._.custext for place in (2, 11, 13)] == ["n't", "", ""]
 
 
-def test_whitespace_stays_the_same_in_long_and_odd_docs(english_db: Path) -> None:
-    nlp = make_pipeline(english_db, plus=True)
-    texts = ["doctor the " * 5_000, "", " ", "\n\n\t  x", "\u3000doctor\u00a0house", "a\x00b"]
-    nlp.max_length = 10**7
-    for text, doc in zip(texts, nlp.pipe(texts), strict=True):
-        assert [character for character in doc._.custext if character.isspace()] == [c for c in text if c.isspace()]
-    assert len(nlp(texts[0])) == 10_000
-
-
 def test_attributes_of_other_code_are_not_overwritten(english_db: Path) -> None:
     ours = Token.remove_extension("custext")
     try:

@@ -211,3 +211,11 @@ def test_an_error_in_a_new_database_names_its_place_not_the_draft(tmp_path: Path
         raise DatabaseError(f"cannot write {unfinished}: the disk is full")
     assert str(caught.value) == f"cannot write {path}: the disk is full"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_large_write_spills_beside_the_database(db_path: Path) -> None:
+    with writing(db_path):
+        pass
+    with writing(db_path) as connection:
+        [(place,)] = connection.execute("SELECT current_setting('temp_directory')").fetchall()
+        assert Path(place) == db_path.with_name(f"{db_path.name}.tmp")

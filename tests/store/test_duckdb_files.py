@@ -4,7 +4,9 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -13,7 +15,7 @@ import pytest
 from custext_sql import Sanitizer, build_mapping, connect, list_mappings, load_mapping, register
 from custext_sql.errors import DatabaseError
 from custext_sql.store import duckdb_files
-from custext_sql.store.database import reading
+from custext_sql.store.database import reading, writing
 from custext_sql.store.duckdb_files import is_open_here
 from tests.ledger_entries import list_releases
 from tests.processes import can_write
@@ -115,6 +117,18 @@ def test_links_lead_to_the_same_file(mapped_db: Path, tmp_path: Path) -> None:
     assert not is_open_here(link)
 
 
+@pytest.mark.parametrize("opening", [reading, writing])
+def test_a_file_is_shared_under_any_of_its_names(
+    mapped_db: Path, monkeypatch: pytest.MonkeyPatch, opening: Callable[[Path], AbstractContextManager[object]]
+) -> None:
+    monkeypatch.chdir(mapped_db.parent)
+    link, relative = Path("link.duckdb"), Path(mapped_db.name)
+    link.symlink_to(mapped_db)
+    for first, second in ((link, link), (link, relative), (relative, link), (relative, mapped_db)):
+        with opening(first), reading(second) as connection:
+            assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
+
+
 @pytest.mark.parametrize("attach", [False, True])
 def test_a_hard_link_is_the_same_file(mapped_db: Path, tmp_path: Path, attach: bool) -> None:
     """DuckDB identifies files by their names, and would open this one a second time."""
@@ -189,5 +203,5 @@ def test_a_detached_or_lost_connection_is_not_asked(mapped_db: Path) -> None:
 
 def test_fifty_threads_read_one_database(mapped_db: Path) -> None:
     with ThreadPoolExecutor(50) as pool:
-        mappings = pool.map(lambda _: load_mapping(mapped_db).info, range(200))
+        mappings = pool.map(lambda _: load_mapping(mapped_db).info, range(50))
         assert set(mappings) == {load_mapping(mapped_db).info}

@@ -11,7 +11,7 @@ import pytest
 from custext_sql import CusTextError, drop_embedding, load_embeddings
 from custext_sql.store.contents import list_embeddings
 from custext_sql.vectors import text_files
-from tests.vector_samples import Matrix, glove_text, gzipped, stored_vectors, word2vec_text, write_glove
+from tests.vector_samples import Matrix, glove_text, gzipped, stored_vectors, write_glove
 
 
 def contents(path: Path) -> list[object]:
@@ -62,20 +62,6 @@ def test_vocabulary_keeps_only_its_words(db_path: Path, glove_file: Path, tmp_pa
     report = load_embeddings(db_path, glove_file, name="some", vocabulary=vocabulary)
     assert stored_vectors(db_path, "some")[0] == ["bob", "judy"]
     assert (report.outside_vocabulary, report.not_found) == (14, 1)
-
-
-def test_a_vocabulary_that_is_a_vector_file_may_have_a_header(db_path: Path, glove_file: Path, tmp_path: Path) -> None:
-    vocabulary = tmp_path / "other.vec"
-    vocabulary.write_bytes(word2vec_text(["bob", "judy"], np.ones((2, 4), dtype=np.float32)))
-    report = load_embeddings(db_path, glove_file, name="some", vocabulary=vocabulary)
-    assert (report.embedding.size, report.not_found) == (2, 0)
-
-
-def test_embeddings_of_different_dimensions_live_side_by_side(loaded_db: Path, tmp_path: Path) -> None:
-    vectors = np.ones((2, 9), dtype=np.float32)
-    load_embeddings(loaded_db, write_glove(tmp_path / "wide.txt", ["alice", "bob"], vectors), name="wide")
-    assert stored_vectors(loaded_db, "small")[1].shape == (16, 5)
-    assert stored_vectors(loaded_db, "wide")[1].shape == (2, 9)
 
 
 def test_a_name_that_is_taken_needs_replace(loaded_db: Path, tmp_path: Path) -> None:

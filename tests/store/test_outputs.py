@@ -330,15 +330,6 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_what_was_not_published_goes(tmp_path: Path) -> None:
-    target = tmp_path / "out.txt"
-    with pytest.raises(KeyboardInterrupt), atomic_output(target, force=False) as output:
-        output.path.write_text("half")
-        (output.spill / "temporary").write_text("some")
-        raise KeyboardInterrupt
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_that_is_being_deleted_can_still_be_removed_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

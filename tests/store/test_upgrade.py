@@ -100,16 +100,6 @@ def test_an_upgrade_that_fails_half_way_changes_nothing(old_db: Path, next_versi
     assert sorted(path.name for path in old_db.parent.iterdir()) == [old_db.name, f"{old_db.stem}.ledger.sqlite"]
 
 
-def test_a_table_in_the_way_is_an_error_and_nothing_is_lost(old_db: Path, next_version: Path) -> None:
-    with duckdb.connect(old_db) as connection:
-        connection.execute("CREATE TABLE later (mine VARCHAR)")
-    before = old_db.read_bytes()
-    result = run("--db", old_db, "upgrade")
-    assert result.exit_code == 1
-    assert f"cannot upgrade {old_db}: " in result.output and "nothing was changed" in result.output
-    assert old_db.read_bytes() == before
-
-
 @pytest.mark.slow
 def test_killed_while_upgrading(old_db: Path, next_scripts: Path, next_version: Path) -> None:
     """The old or the new database is there, whole."""

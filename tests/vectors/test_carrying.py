@@ -15,7 +15,7 @@ from custext_sql.text.word_boundaries import are_words
 from custext_sql.vectors.starter import FILES, FIRST_WORDS, WORDS, unpack
 from tools.starter.carrying import Carrier
 from tools.starter.choosing import REMNANTS, SYLLABLES, choose_words
-from tools.starter.make import MEMBER, Table, held_out_recall, main, read_package, share_words
+from tools.starter.make import MEMBER, Table, held_out_recall, main, read_package
 
 SHIPPED = files("custext_sql.starter")
 NAMES = ("kowalczyk", "mateusz", "siobhan", "matsumura", "okonkwo", "krzysztof", "peoria", "warszawa", "citigroup")
@@ -74,11 +74,6 @@ def test_held_out_words_keep_more_neighbors_than_by_least_squares() -> None:
     words = [f"word{number}" for number in range(1500)]
     linear, carried = held_out_recall(Table(words, wanted), Table(words[::-1], given[::-1]))
     assert linear < carried < 1
-
-
-def test_shared_words_are_found_in_both_tables() -> None:
-    here, there = share_words(Table(["a", "b", "c"], np.zeros((3, 1))), Table(["c", "x", "a"], np.zeros((3, 1))))
-    assert (here.tolist(), there.tolist()) == ([0, 2], [2, 0])
 
 
 @pytest.mark.parametrize("suffix", ["tgz", "json"])

@@ -12,12 +12,9 @@ from custext_sql.vectors.opening import name_source
 @pytest.mark.parametrize(
     ("source", "member", "name"),
     [
-        ("glove.840B.300d.34k.txt.gz", None, "glove.840B.300d.34k"),
         ("/data/Wiki News 300d.vec.zip", None, "Wiki-News-300d"),
         ("glove.6B.zip", "folder/glove.6B.50d.txt", "glove.6B.50d"),
         ("GoogleNews-vectors-negative300.bin.GZ", None, "GoogleNews-vectors-negative300"),
-        ("vectors", None, "vectors"),
-        ("spacy:en_core_web_md", None, "en_core_web_md"),
         ("spacy:models/en_large", None, "en_large"),
         ("C:\\data\\vektoren_für_alle.npz", None, "vektoren_für_alle"),
         ("--(1) .parquet", None, "1"),

@@ -229,15 +229,6 @@ def test_faults_of_text_files_name_the_line(tmp_path: Path, fault: str) -> None:
             read_all(path)
 
 
-def test_a_fault_deep_in_a_file_of_many_blocks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "BLOCK", 1000)
-    lines = [b"w%d 1 2 3" % number for number in range(1, 5001)]
-    lines[3210] = b"w 1 2 x"
-    (tmp_path / "long.txt").write_bytes(b"\n".join(lines))
-    with pytest.raises(CusTextError, match=r"long\.txt, line 3211: expected a number in field 4, found something else"):
-        read_all(tmp_path / "long.txt")
-
-
 BINARY = word2vec_binary(NAMES, VECTORS)
 BINARY_FAULTS = {
     "cut in the last vector": (BINARY[:-1], "word 4: the header declares 4 words of 3 numbers; the file ends here"),

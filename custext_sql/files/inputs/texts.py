@@ -140,7 +140,7 @@ def stream_texts(texts: Texts, column: str | None, rows: int | None = None) -> I
             if rows is None:
                 yield block.texts
                 continue
-            yield block.texts[0 : min(rows, len(block.texts))]
+            yield block.texts[slice(0, min(rows, len(block.texts)))]
             rows -= len(block.texts)
             if rows <= 0:
                 return
