@@ -6,13 +6,12 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import click
 
-from custext_sql.cli import attack, database, evaluate, ledger, mappings, playground, preview, releases, verdicts
+from custext_sql.cli import database, experiments, ledger, preview, releases, verdicts
 from custext_sql.cli.ending import Ending
 from custext_sql.cli.output import name_places, printed_warnings
 from custext_sql.errors import CusTextError, tell_system_error
@@ -24,28 +23,12 @@ _OPTION = re.compile(r"--[a-z][a-z-]{0,30}")
 _NO_COMMAND = re.compile(r"No such command(?: '[a-z][a-z-]{0,30}')?\.(?: [A-Z(][\w '?,:()-]+)?")
 
 _COMMANDS = (
-    releases.sanitize_command,
-    playground.playground_command,
-    preview.diff_command,
-    preview.leaks_command,
-    releases.sql_command,
-    ledger.ledger_command,
-    ledger.verify_command,
-    database.load_command,
-    mappings.map_command,
-    mappings.inspect_command,
-    mappings.audit_command,
-    attack.attack_command,
-    evaluate.evaluate_command,
-    verdicts.choose_command,
-    verdicts.report_command,
-    releases.keygen_command,
-    database.info_command,
-    database.use_command,
-    database.drop_command,
-    database.stopwords_command,
-    database.compact_command,
-    database.upgrade_command,
+    *(releases.sanitize_command, preview.playground_command, preview.diff_command, preview.leaks_command),
+    *(releases.sql_command, ledger.ledger_command, ledger.verify_command),
+    *(database.load_command, database.map_command, database.inspect_command, database.audit_command),
+    *(experiments.attack_command, experiments.evaluate_command, verdicts.choose_command, verdicts.report_command),
+    *(releases.keygen_command, database.info_command, database.use_command, database.drop_command),
+    *(database.stopwords_command, database.compact_command, database.upgrade_command),
 )
 
 
@@ -97,17 +80,11 @@ def _without_text(error: click.UsageError) -> click.UsageError:
     return click.UsageError(said, ctx=error.ctx)
 
 
-@contextmanager
-def _using_ledger(ledger: str) -> Iterator[None]:
-    """Name the ledger for everything that a command does."""
-    before = os.environ.get("CUSTEXT_LEDGER")
-    os.environ["CUSTEXT_LEDGER"] = ledger
-    try:
-        yield
-    finally:
-        os.environ.pop("CUSTEXT_LEDGER")
-        if before is not None:
-            os.environ["CUSTEXT_LEDGER"] = before
+def _restore(name: str, value: str | None) -> None:
+    """Give a variable of the environment the value that it had before; None if it had none."""
+    os.environ.pop(name)
+    if value is not None:
+        os.environ[name] = value
 
 
 @click.group(
@@ -146,7 +123,8 @@ def main(context: click.Context, db: str | None, ledger: str | None) -> None:
     """
     context.obj = db
     if ledger is not None:
-        context.with_resource(_using_ledger(ledger))
+        context.call_on_close(partial(_restore, "CUSTEXT_LEDGER", os.environ.get("CUSTEXT_LEDGER")))
+        os.environ["CUSTEXT_LEDGER"] = ledger
     for stream in (sys.stdout, sys.stderr):  # show the code of a letter that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

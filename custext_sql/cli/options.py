@@ -1,12 +1,17 @@
-"""Options that several commands share, each with one help text, and the values that commands get from them."""
+"""Options that several commands share, each with one help text, and the values that commands get from them.
+
+Commands write `@options.eps` and the like.
+"""
 
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from custext_sql.cli.output import print_json
 from custext_sql.files.inputs.file_formats import FORMAT_NAMES, tell_format
@@ -15,14 +20,38 @@ if TYPE_CHECKING:
     from custext_sql.files.inputs.texts import Texts
     from custext_sql.sanitizer.policy import Policy
 
-    _ListOfNumbers = click.ParamType[list[float]]
-else:
-    _ListOfNumbers = click.ParamType  # takes no type parameter before click 8.4
-
 Decorator = Callable[[Any], Any]
 
+flag = partial(click.option, is_flag=True)
+shown = partial(click.option, show_default=True)
+file = partial(click.option, metavar="FILE")
+named = partial(click.option, metavar="NAME")
 
-def add_options(*options: Decorator) -> Decorator:
+
+def choice(name: str, *choices: str, help: str, **more: Any) -> Decorator:
+    """Return an option for one of several words. more: its default and the like; the first choice is the default."""
+    return click.option(name, type=click.Choice(choices), help=help, **{"default": choices[0], **more})
+
+
+def examples(*lines: str) -> Decorator:
+    """Return a decorator that shows commands below the help text of a command."""
+
+    def decorate(command: Any) -> Any:
+        title = "Example:" if sum(line.startswith("custext") for line in lines) == 1 else "Examples:"
+        shown = "\n".join(["\b", title, *(f"  {line}" for line in lines)])
+        command.__doc__ = f"{cleandoc(command.__doc__)}\n\n{shown}"
+        return command
+
+    return decorate
+
+
+def refuse(wrong: object, message: str) -> None:
+    """Fail with a message about the arguments, with exit status 2, if something is wrong."""
+    if wrong:
+        raise click.UsageError(message)
+
+
+def together(*options: Decorator) -> Decorator:
     """Return a decorator that adds several options to a command, in this order."""
 
     def decorate(command: Any) -> Any:
@@ -44,12 +73,12 @@ def _combined(name: str, combine: Callable[[dict[str, Any]], Any], *options: Dec
         def run(*arguments: Any, **given: Any) -> Any:
             return command(*arguments, **{name: combine(given)}, **given)
 
-        return add_options(*options)(run)
+        return together(*options)(run)
 
     return decorate
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+json = flag("--json", "as_json", help="Print JSON.")
 
 
 def prints_result(command: Callable[..., Iterator[Any]]) -> Any:
@@ -67,65 +96,56 @@ def prints_result(command: Callable[..., Iterator[Any]]) -> Any:
         else:
             next(steps, None)
 
-    return json_option(click.pass_obj(run))
+    return json(click.pass_obj(run))
 
 
 # Settings of the mechanism
 
 
-class Epsilons(_ListOfNumbers):
-    """Comma-separated numbers."""
+def _read_epsilons(context: click.Context, parameter: click.Parameter, value: str) -> list[float]:
+    """Return comma-separated numbers, each once; fail if one is not a valid eps."""
+    from custext_sql.errors import SettingError
+    from custext_sql.mechanism.weights import check_epsilon
 
-    name = "list"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> list[float]:
-        """Return the numbers, each once; fail if one is not a valid eps."""
-        if isinstance(value, list):
-            return value
-        from custext_sql.errors import SettingError
-        from custext_sql.mechanism.weights import check_epsilon
-
-        try:
-            return list(dict.fromkeys(check_epsilon(float(part)) for part in str(value).split(",")))
-        except ValueError:
-            self.fail(f"expected comma-separated numbers such as 1,2,3; found {value!r}", parameter, context)
-        except SettingError as error:
-            self.fail(str(error), parameter, context)
+    try:
+        return list(dict.fromkeys(check_epsilon(float(part)) for part in value.split(",")))
+    except ValueError:
+        raise click.BadParameter(f"expected comma-separated numbers such as 1,2,3; found {value!r}") from None
+    except SettingError as error:
+        raise click.BadParameter(str(error)) from None
 
 
-def epsilons_option(default: str) -> Decorator:
+def epsilons(default: str) -> Decorator:
     """Return an --eps option that takes several values."""
     text = "Privacy budgets per word, comma-separated."
-    return click.option("--eps", default=default, show_default=True, type=Epsilons(), help=text)
+    return shown("--eps", default=default, metavar="LIST", callback=_read_epsilons, help=text)
 
 
 _EPS = "Privacy budget per word: 0 to generalize, or 0.001 to 100."
 _PLUS = "Keep stopwords (CusText+)."
-_CALIBRATION: dict[str, Any] = {
-    "type": click.Choice(["paper", "tight"]),
-    "help": "How eps scales the scores: by eps/2 as in the paper (the default), or by the largest factor that keeps "
-    "the guarantee (tight).",
-}
+_CALIBRATION = (
+    "How eps scales the scores: by eps/2 as in the paper (the default), or by the largest factor that keeps the "
+    "guarantee (tight)."
+)
 _LANGUAGE = (
     "Language of the stopwords that --plus keeps, or name of your own list; see custext stopwords.  "
     "[default: {}english]"
 )
 SEED = click.IntRange(0, 2**63 - 1)
 
-eps_option = click.option("--eps", default=1.0, show_default=True, type=float, help=_EPS)
-plus_option = click.option("--plus", is_flag=True, help=_PLUS)
-calibration_option = click.option("--calibration", default="paper", **_CALIBRATION)
-mapping_option = click.option("--mapping", help="Name of the mapping.  [default: the default mapping of the database]")
-language_option = click.option("--language", default="english", help=_LANGUAGE.format(""))
-seed_option = click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the draws.")
+eps = shown("--eps", default=1.0, type=float, help=_EPS)
+plus = flag("--plus", help=_PLUS)
+calibration = choice("--calibration", "paper", "tight", help=_CALIBRATION)
+mapping = click.option("--mapping", help="Name of the mapping.  [default: the default mapping of the database]")
+language = click.option("--language", default="english", help=_LANGUAGE.format(""))
+seed = shown("--seed", default=0, type=SEED, help="Seed of the draws.")
 # What these leave out is that of the key, if there is one.
-keyed_eps_option = click.option("--eps", type=float, help=f"{_EPS}  [default: the key's, else 1.0]")
-keyed_plus_option = click.option("--plus", is_flag=True, default=None, help=_PLUS)
-keyed_calibration_option = click.option("--calibration", **_CALIBRATION)
-keyed_language_option = click.option("--language", help=_LANGUAGE.format("the key's, else "))
-record_column_option = click.option(
-    "--record-column", metavar="NAME", help="Column of IDs, needed with a key; the record is COLUMN:ID."
-)
+keyed_eps = click.option("--eps", type=float, help=f"{_EPS}  [default: the key's, else 1.0]")
+keyed_plus = flag("--plus", default=None, help=_PLUS)
+keyed_calibration = choice("--calibration", "paper", "tight", default=None, help=_CALIBRATION)
+keyed_language = click.option("--language", help=_LANGUAGE.format("the key's, else "))
+record_column = named("--record-column", help="Column of IDs, needed with a key; the record is COLUMN:ID.")
+keep_words = file("--keep-words", help="Public words that stay, one per line, such as the labels of speakers.")
 
 _PARTS = {
     "unknown": (
@@ -136,30 +156,22 @@ _PARTS = {
     "case": (["lower", "match"], "Replacements in lower case, or in the case of the original, which reveals it."),
     "units": (["mask", "keep"], "E-mail addresses, phone numbers, dates, ...: one mask each, or treat them as words."),
 }
-_POLICY = (
-    "For units, and for words and numbers outside the vocabulary: mask them all (strict{}), or, as in the paper, keep "
-    "the words and randomize digits (paper). The next options change parts of it."
-)
-keep_words_option = click.option(
-    "--keep-words", metavar="FILE", help="Public words that stay, one per line, such as the labels of speakers."
-)
-POLICY_OPTIONS = ("policy", *_PARTS, "keep_words")
+POLICY = ("policy", *_PARTS, "keep_words")
 
 
-def policy_options(default: str | None = None) -> Decorator:
+def policy(default: str | None = None) -> Decorator:
     """Return a decorator that adds the options of a policy to a command, which receives them as `policy`.
 
     default: the name of a policy. None: that of the key, if there is one, else strict.
     """
-    named = click.Choice(["strict", "paper"])
-    text = _POLICY.format({None: ", the default without a key", "strict": ", the default"}.get(default, ""))
-    return _combined(
-        "policy",
-        lambda given: _find_policy(given, default or "strict"),
-        click.option("--policy", type=named, default=default, show_default=True, help=text),
-        *(click.option(f"--{name}", type=click.Choice(some), help=about) for name, (some, about) in _PARTS.items()),
-        keep_words_option,
+    strict = {None: ", the default without a key", "strict": ", the default"}.get(default, "")
+    text = (
+        f"For units, and for words and numbers outside the vocabulary: mask them all (strict{strict}), or, as in the "
+        "paper, keep the words and randomize digits (paper). The next options change parts of it."
     )
+    names = choice("--policy", "strict", "paper", default=default, show_default=True, help=text)
+    parts = (choice(f"--{name}", *some, default=None, help=about) for name, (some, about) in _PARTS.items())
+    return _combined("policy", lambda given: _find_policy(given, default or "strict"), names, *parts, keep_words)
 
 
 def _find_policy(given: dict[str, Any], usual: str) -> "str | Policy | None":
@@ -167,80 +179,63 @@ def _find_policy(given: dict[str, Any], usual: str) -> "str | Policy | None":
 
     Options change parts of the named policy, else of the key's, else of the usual one.
     """
-    named, *values = (given.pop(name) for name in POLICY_OPTIONS)
-    parts = {name: value for name, value in zip(POLICY_OPTIONS[1:], values, strict=True) if value is not None}
+    name: str | None = given.pop("policy")
+    parts = {part: value for part in POLICY[1:] if (value := given.pop(part)) is not None}
     if not parts:
-        return named  # type: ignore[no-any-return]
+        return name
     from custext_sql.sanitizer.policy import choose_policy
     from custext_sql.text.word_boundaries import read_word_file
 
     if "keep_words" in parts:
         parts["keep_words"] = read_word_file(parts["keep_words"])
-    if named is None and given.get("key_file") is not None:
+    if name is None and given.get("key_file") is not None:
         from custext_sql.store.key_files import read_key_file
 
         return replace(read_key_file(given["key_file"]).settings.policy, **parts)
-    return replace(choose_policy(named or usual), **parts)
+    return replace(choose_policy(name or usual), **parts)
 
 
-def settings_options(policy: str) -> Decorator:
-    """Return a decorator that adds the settings of experiments. policy: the default one."""
-    return add_options(plus_option, policy_options(policy), calibration_option, mapping_option)
+def settings(default_policy: str) -> Decorator:
+    """Return a decorator that adds the settings of experiments."""
+    return together(plus, policy(default_policy), calibration, mapping)
 
 
-keyed_settings_options = add_options(
-    keyed_eps_option,
-    keyed_plus_option,
-    policy_options(),
-    keyed_calibration_option,
-    mapping_option,
-    keyed_language_option,
-)
+keyed_settings = together(keyed_eps, keyed_plus, policy(), keyed_calibration, mapping, keyed_language)
 
 # The ledger
 
-earlier_option = click.option(
-    "--dataset",
-    metavar="NAME",
-    help="Name of your texts in the ledger, for earlier releases.  [default: their files or their table]",
+earlier = named(
+    "--dataset", help="Name of your texts in the ledger, for earlier releases.  [default: their files or their table]"
 )
-dataset_options = add_options(
-    click.option(
-        "--second-mapping",
-        is_flag=True,
-        help="Allow data to be released again under another mapping; this reveals more.",
-    ),
-    click.option(
-        "--reuse-key", is_flag=True, help="Allow a key that was used for other data; this makes the outputs comparable."
-    ),
+dataset = together(
+    flag("--second-mapping", help="Allow data to be released again under another mapping; this reveals more."),
+    flag("--reuse-key", help="Allow a key that was used for other data; this makes the outputs comparable."),
 )
 
 # Texts: INPUT, or --data and --table, with --column; and --public
 
+DATA_AND_TABLE = "--data and --table go together: a DuckDB file and one of its tables."
 NO_QUOTES = "CSV and TSV: quotes are ordinary characters, as in GLUE's files."
 _FILES = ("format", "encoding", "no_quotes")
-prior_option = click.option(
-    "--prior", metavar="FILE", help="Word frequencies to use instead of those in INPUT: a word and a number per line."
-)
+prior = file("--prior", help="Word frequencies to use instead of those in INPUT: a word and a number per line.")
 
 
-def force_option(what: str) -> Decorator:
+def force(what: str) -> Decorator:
     """Return the option --force. what: what it replaces."""
-    return click.option("--force", is_flag=True, help=f"Replace an existing {what}.")
+    return flag("--force", help=f"Replace an existing {what}.")
 
 
-def file_options(what: str, prefix: str = "") -> Decorator:
+def files(what: str, prefix: str = "") -> Decorator:
     """Return the options for the format, the encoding and the quotes of files. what: what help texts call them."""
-    formats = click.Choice(FORMAT_NAMES)
     encoding = f"Encoding of {what}, such as utf-16, latin-1 or cp1252.  [default: utf-8]"
-    return add_options(
-        click.option(f"--{prefix}format", type=formats, help=f"Format of {what}.  [default: from its name]"),
-        click.option(f"--{prefix}encoding", metavar="NAME", help=encoding),
-        click.option(f"--{prefix}no-quotes", is_flag=True, help=NO_QUOTES),
+    return together(
+        choice(f"--{prefix}format", *FORMAT_NAMES, default=None, help=f"Format of {what}.  [default: from its name]"),
+        named(f"--{prefix}encoding", help=encoding),
+        flag(f"--{prefix}no-quotes", help=NO_QUOTES),
     )
 
 
-def input_options(*, required: bool) -> Decorator:
+def texts(*, required: bool) -> Decorator:
     """Return a decorator that adds INPUT, --data, --table, --column, --format, --encoding, --no-quotes.
 
     The command gets `data`, the texts that they name or None, and `column`. required: whether there must be texts.
@@ -249,42 +244,38 @@ def input_options(*, required: bool) -> Decorator:
         "data",
         lambda given: _find_texts(given, required=required),
         click.argument("input_", metavar="[INPUT]", required=False),
-        click.option("--data", "data_file", metavar="FILE", help="DuckDB file with the table; instead of INPUT."),
-        click.option("--table", metavar="NAME", help="Table or view of --data."),
-        click.option("--column", metavar="NAME", help="Column of the texts; leave it out for lines of text."),
-        file_options("INPUT"),
+        file("--data", "data_file", help="DuckDB file with the table; instead of INPUT."),
+        named("--table", help="Table or view of --data."),
+        named("--column", help="Column of the texts; leave it out for lines of text."),
+        files("INPUT"),
     )
 
 
 def _find_texts(given: dict[str, Any], *, required: bool) -> "Texts | None":
     from custext_sql.files.inputs.texts import DataFiles, DataTable
 
-    named, data, table = (given.pop(name) for name in ("input_", "data_file", "table"))
-    files = {name: given.pop(name) for name in _FILES}
+    path, data, table = (given.pop(name) for name in ("input_", "data_file", "table"))
+    written = write_given({name: given[name] for name in _FILES})
+    format, encoding, no_quotes = map(given.pop, _FILES)
     if data is not None and tell_format(data) is not None:
-        command = " ".join(["custext", *click.get_current_context().command_path.split()[1:]])
-        raise click.UsageError(
-            f"--data is for DuckDB files; give text files as INPUT: {command} {shlex.quote(data)} --column NAME"
-        )
-    if (data is None) != (table is None):
-        raise click.UsageError("--data and --table go together: a DuckDB file and one of its tables.")
-    if data is not None and named is not None:
-        raise click.UsageError("Expected INPUT, or --data and --table; found both.")
-    option = next((write_option(name) for name, value in files.items() if value not in (None, False)), None)
-    if named is None and option is not None:
-        raise click.UsageError(f"{option} is for files; {'a table has none' if data else 'give one as INPUT'}.")
+        command = " ".join(["custext", *click.get_current_context().command_path.split()[1:], shlex.quote(data)])
+        raise click.UsageError(f"--data is for DuckDB files; give text files as INPUT: {command} --column NAME")
+    refuse((data is None) != (table is None), DATA_AND_TABLE)
+    refuse(data is not None and path is not None, "Expected INPUT, or --data and --table; found both.")
+    if path is None and written:
+        raise click.UsageError(f"{written[0]} is for files; {'a table has none' if data else 'give one as INPUT'}.")
     if data is not None:
         return DataTable(data, table)
-    if named is None and given["column"] is not None:
-        raise click.UsageError("--column names a column of your texts. Give them as INPUT.")
-    if named is None and required:
-        raise click.UsageError("Expected INPUT: a file, a folder or a quoted pattern; or --data and --table.")
-    if option is None:
-        return named  # type: ignore[no-any-return]
-    return DataFiles(named, files["format"], files["encoding"], not files["no_quotes"])
+    if path is None:
+        refuse(given["column"] is not None, "--column names a column of your texts. Give them as INPUT.")
+        refuse(required, "Expected INPUT: a file, a folder or a quoted pattern; or --data and --table.")
+    return None if path is None else DataFiles(path, format, encoding, not no_quotes)
 
 
-def public_options(about: str, *, column: str = "same as --column", required: bool = False) -> Decorator:
+PUBLIC = ("public", "public_table", "public_column", *(f"public_{name}" for name in _FILES))
+
+
+def public(about: str, *, column: str = "same as --column", required: bool = False) -> Decorator:
     """Return a decorator that adds --public, --public-table, --public-column and the options of its files.
 
     The command gets `public`, the texts that they name or None, and `public_column`. about: the help text of --public.
@@ -293,46 +284,54 @@ def public_options(about: str, *, column: str = "same as --column", required: bo
     return _combined(
         "public",
         _find_public,
-        click.option("--public", metavar="FILE", required=required, help=about),
-        click.option("--public-table", metavar="NAME", help="Table or view, if --public is a DuckDB file."),
-        click.option("--public-column", metavar="NAME", help=f"Column of --public.  [default: {column}]"),
-        file_options("--public", "public-"),
+        file("--public", required=required, help=about),
+        named("--public-table", help="Table or view, if --public is a DuckDB file."),
+        named("--public-column", help=f"Column of --public.  [default: {column}]"),
+        files("--public", "public-"),
     )
-
-
-PUBLIC_OPTIONS = ("public", *(f"public_{name}" for name in ("table", "column", *_FILES)))
 
 
 def _find_public(given: dict[str, Any]) -> "Texts | None":
     from custext_sql.files.inputs.texts import DataFiles, DataTable
 
-    options = [write_option(name) for name in PUBLIC_OPTIONS[1:] if given[name]]
-    path, table = given.pop("public"), given.pop("public_table")
-    format, encoding, no_quotes = (given.pop(f"public_{name}") for name in _FILES)
-    if path is None and options:
-        raise click.UsageError(f"{options[0]} is about public texts. Name them: --public FILE.")
+    written = write_given({name: given[name] for name in PUBLIC[1:]})
+    path, table, format, encoding, no_quotes = (given.pop(name) for name in PUBLIC if name != "public_column")
+    if path is None and written:
+        raise click.UsageError(f"{written[0]} is about public texts. Name them: --public FILE.")
     if path is None:
         return None
     if table is None:
         return DataFiles(path, format, encoding, not no_quotes)
     if format or encoding or no_quotes:
-        raise click.UsageError(f"{options[-1]} is for files; a table has none.")
+        raise click.UsageError(f"{written[-1]} is for files; a table has none.")
     return DataTable(path, table)
 
 
-def write_option(name: str) -> str:
-    """Return an option as it is typed, such as --no-quotes for no_quotes."""
-    return f"--{name.replace('_', '-')}"
+# Options as they are typed
+
+
+def write_given(values: dict[str, Any]) -> list[str]:
+    """Return the options that have a value as they are typed, such as --no-quotes for no_quotes."""
+    return [f"--{name.replace('_', '-')}" for name, value in values.items() if value not in (None, False)]
+
+
+def repeat(*names: str) -> str:
+    """Return those options that were given on the command line, with their values, for another command."""
+    context = click.get_current_context()
+    given = [name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+    values = zip(write_given(dict.fromkeys(given, True)), map(context.params.__getitem__, given), strict=True)
+    return shlex.join(part for option, value in values for part in ([option] if value is True else [option, value]))
 
 
 def show_input(data: "Texts | None") -> str:
     """Return the arguments with which a command names texts; INPUT if there are none."""
     from custext_sql.files.inputs.texts import DataFiles, DataTable
 
+    if data is None:
+        return "INPUT"
     if isinstance(data, DataTable):
         return shlex.join(["--data", str(data.path), "--table", data.table])
-    if not isinstance(data, DataFiles):
-        return "INPUT" if data is None else shlex.quote(str(data))
-    options = (("--format", data.format), ("--encoding", data.encoding))
-    given = [part for name, value in options if value for part in (name, value)]
+    assert isinstance(data, DataFiles)
+    options = {"--format": data.format, "--encoding": data.encoding}
+    given = [part for name, value in options.items() if value for part in (name, value)]
     return shlex.join([str(data.path), *given, *([] if data.quotes else ["--no-quotes"])])

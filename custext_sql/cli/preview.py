@@ -1,43 +1,98 @@
-"""Commands for the owner of texts to look at before a release: diff and leaks."""
+"""Commands to look at texts before a release: playground, diff and leaks."""
 
+import json
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from custext_sql.cli.options import (
-    SEED,
-    force_option,
-    input_options,
-    json_option,
-    keyed_language_option,
-    keyed_plus_option,
-    keyed_settings_options,
-    mapping_option,
-    policy_options,
-    prints_result,
-    record_column_option,
-)
-from custext_sql.cli.output import counting_bar, print_json, print_table, show_control, warn
+from custext_sql.cli import options
+from custext_sql.cli.output import print_json, print_table, progress_bar, show_control, warn
 from custext_sql.kinds import IN_CLEAR, KINDS, Fate, Kind
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
-    from custext_sql.files.inputs.texts import Texts
+    from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts
     from custext_sql.files.preview.comparison import ComparedRow, Comparison
-    from custext_sql.files.preview.leaks import LeakedKind, Leaks
+    from custext_sql.files.preview.leaks import Leaks
+    from custext_sql.playground import Address
 
 _WIDTH = 80
 _LONGEST = 48  # characters of a word that are shown
 _SYMBOL = "symbol"
 _COLORS = {"gray": "bright_black", "orange": "yellow", "purple": "magenta"}  # marks that terminals name otherwise
+_STYLES: dict[Kind | None, str] = {
+    None: "",
+    **{kind: _COLORS.get(entry.mark, entry.mark) for kind, entry in KINDS.items()},
+}
+
+
+@click.command("playground", short_help="Try it on a page in your browser.")
+@options.examples("custext playground", "custext playground --public news.csv --public-column body")
+@options.public("Public texts from which the attacker on the page learns.", column="none, for lines of text")
+@options.shown("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Port to listen on; 0 for any that is free.  [default: 8790, or a free one if that is taken]",
+)
+@options.flag(
+    "--allow-remote",
+    help="Allow a --host that other machines can reach. Texts then travel unencrypted; an SSH tunnel is safer.",
+)
+@options.flag("--no-browser", help="Do not open the page in a browser.")
+@options.flag("--json", "as_json", help="Print the address as JSON, on one line, and open no browser.")
+@click.pass_obj
+def playground_command(
+    db: str | None, /, public: "DataFiles | DataTable | None", no_browser: bool, as_json: bool, **settings: Any
+) -> None:
+    """Serve a page on this machine and open it: type a text, move eps, and see what an attacker would guess.
+
+    The page shows a text before and after, the odds behind each word, the receipt, a verdict, and the lines that do the
+    same in SQL, Python, spaCy and the shell. It also sanitizes files, which are entered in the ledger. With --public,
+    the attacker learns from those texts, and guesses words from everything around them.
+
+    Only this machine can reach the page, and only with the token in the address. No text is stored or logged, and the
+    page requests nothing from elsewhere. Ctrl-C ends the server and deletes the files that were uploaded.
+    """
+    try:
+        from custext_sql.playground import serve
+    except ImportError as error:  # the extra is missing; the message says how to install it
+        raise click.ClickException(str(error)) from None
+
+    if public is not None:
+        click.echo(f"Learning from {public.path} ...", err=True)
+    opens = not no_browser and not as_json
+    try:
+        serve(db, public=public, browser=opens, tell=partial(tell_address, as_json=as_json, opens=opens), **settings)
+    except KeyboardInterrupt:  # the usual end
+        click.echo("\nStopped; uploaded files were deleted.", err=True)
+
+
+def tell_address(address: "Address", *, as_json: bool, opens: bool) -> None:
+    """Print where the page is. opens: whether a browser opens it."""
+    if as_json:
+        click.echo(json.dumps({"url": address.url}))
+        return
+    if not address.is_local:
+        warn("other machines can reach this page, and texts travel to it unencrypted")
+    click.echo(address.url)
+    elsewhere = "From another machine, replace the address before the port by this machine's. "
+    hint = "If no browser opens, open this address. " if opens else "Open this address in a browser. "
+    click.echo(f"{hint}{elsewhere * address.is_everywhere}Stop with Ctrl-C.", err=True)
 
 
 @click.command("diff", short_help="Show texts before and after.")
-@input_options(required=True)
+@options.examples(
+    "custext diff reviews.csv --column body --rows 5 --eps 1 --plus",
+    "custext diff reviews.csv --column body --key-file nightly.key --record-column id",
+)
+@options.texts(required=True)
 @click.option("--rows", type=click.IntRange(1, 1000), help="Number of rows, from the top.  [default: 5]")
 @click.option("--sample", type=click.IntRange(1, 1000), help="Instead of --rows: random rows of the whole input.")
 @click.option(
@@ -45,13 +100,15 @@ _COLORS = {"gray": "bright_black", "orange": "yellow", "purple": "magenta"}  # m
     is_flag=True,
     help="Only rows in which a word passes in the clear, other than stopwords, endings and --keep-words.",
 )
-@keyed_settings_options
+@options.keyed_settings
 @click.option("--key-file", metavar="PATH", help="Show the release with this key: the same texts, byte for byte.")
-@record_column_option
-@click.option("--seed", type=SEED, metavar="N", help="Repeatable --sample; repeatable draws too, unless from a key.")
-@click.option("--html", metavar="FILE", help="Write a self-contained HTML page instead.")
-@force_option("page")
-@json_option
+@options.record_column
+@click.option(
+    "--seed", type=options.SEED, metavar="N", help="Repeatable --sample; repeatable draws too, unless from a key."
+)
+@options.file("--html", help="Write a self-contained HTML page instead.")
+@options.force("page")
+@options.json
 @click.pass_obj
 def diff_command(
     db: str | None,
@@ -71,13 +128,6 @@ def diff_command(
     INPUT is a file, a folder or a quoted pattern of files; for a table, give --data and --table instead. Draws are
     fresh, so a release will have different words. With --key-file, the texts are those of a release with that key. The
     output contains the original texts: it is for you only, and nothing is entered in the ledger.
-
-    \b
-    Examples:
-      custext diff reviews.csv --column body --rows 5 --eps 1 --plus
-      custext diff --data shop.duckdb --table reviews --column body --sample 20 --html reviews.html
-      custext diff reviews.csv --column body --policy paper --only-leaks
-      custext diff reviews.csv --column body --key-file nightly.key --record-column id
     """
     from custext_sql.files.preview.comparison import compare_texts
     from custext_sql.store.outputs import check_place
@@ -107,10 +157,9 @@ def _write_row(row: "ComparedRow") -> dict[str, object]:
         for piece in row.pieces
         if piece.kind is not None
     ]
-    before, after = (
-        None if row.is_null else "".join(getattr(piece, side) for piece in row.pieces) for side in ("before", "after")
-    )
-    return {"row": row.place, "before": before, "after": after, "unchanged": row.is_unchanged, "words": words}
+    sides = ("before", "after")
+    texts = {side: None if row.is_null else "".join(getattr(piece, side) for piece in row.pieces) for side in sides}
+    return {"row": row.place, **texts, "unchanged": row.is_unchanged, "words": words}
 
 
 def _write_page(path: Path, compared: "Comparison", *, force: bool) -> None:
@@ -130,12 +179,6 @@ def _write_page(path: Path, compared: "Comparison", *, force: bool) -> None:
     publish_text(path, page, force=force)
 
 
-def _find_style(kind: Kind) -> str:
-    """Return the color of words of a kind, as Rich names it."""
-    mark = KINDS[kind].mark
-    return _COLORS.get(mark, mark)
-
-
 def _print_comparison(compared: "Comparison", *, numbered: bool) -> None:
     from rich.console import Console
     from rich.text import Text
@@ -147,8 +190,8 @@ def _print_comparison(compared: "Comparison", *, numbered: bool) -> None:
         for label, side in (("- ", "before"), ("= " if row.is_unchanged else "+ ", "after")):
             line = Text().append(label, style="bold").append("NULL" * row.is_null, style="bright_black italic")
             for piece in row.pieces:
-                style = "" if piece.kind is None else _find_style(piece.kind)
-                line.append(show_control(getattr(piece, side)), style=f"{style} underline" if piece.in_clear else style)
+                style = _STYLES[piece.kind] + " underline" * piece.in_clear
+                line.append(show_control(getattr(piece, side)), style=style)
             console.print(line)
         console.print()
     words = [piece for row in compared.rows for piece in row.pieces if piece.kind is not None]
@@ -158,23 +201,27 @@ def _print_comparison(compared: "Comparison", *, numbered: bool) -> None:
     legend = Text()
     for kind, entry in KINDS.items():
         if count := sum(piece.kind == kind for piece in words):
-            legend.append(count_of(count, entry.label, entry.labels), style=_find_style(kind)).append("   ")
+            legend.append(count_of(count, entry.label, entry.labels), style=_STYLES[kind]).append("   ")
     console.print(legend)
     clear = sum(piece.in_clear for piece in words)
     console.print(f"{clear:,} of {count_of(len(words), 'word')} in the clear ({clear / len(words):.0%}), underlined")
 
 
 @click.command("leaks", short_help="Show which words are not in the vocabulary.")
-@input_options(required=True)
+@options.examples(
+    "custext leaks reviews.csv --column body",
+    "custext leaks reviews.csv --column body --policy paper --output words.csv",
+)
+@options.texts(required=True)
 @click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Words to show of each kind.")
-@keyed_plus_option
-@policy_options()
-@mapping_option
-@keyed_language_option
+@options.keyed_plus
+@options.policy()
+@options.mapping
+@options.keyed_language
 @click.option("--key-file", metavar="PATH", help="Key whose settings apply.")
-@click.option("--output", metavar="FILE", help="Write all words to a .csv file that only you can read.")
-@force_option("output")
-@prints_result
+@options.file("--output", help="Write all words to a .csv file that only you can read.")
+@options.force("output")
+@options.prints_result
 def leaks_command(db: str | None, data: "Texts", top: int, output: str | None, **settings: Any) -> Iterator[Any]:
     """List the words of INPUT that are not in the vocabulary, which a release would mask or let through: how often
     each occurs, what becomes of it, and what you can do about it. Texts that would come out unchanged at eps = 0, or at
@@ -183,25 +230,26 @@ def leaks_command(db: str | None, data: "Texts", top: int, output: str | None, *
     INPUT is a file, a folder or a quoted pattern of files; for a table, give --data and --table instead. All texts are
     read, however many. The output contains words of your texts: it is for you only. Nothing is entered in the ledger or
     saved in the database.
-
-    \b
-    Examples:
-      custext leaks reviews.csv --column body
-      custext leaks --data shop.duckdb --table reviews --column body --top 50
-      custext leaks reviews.csv --column body --policy paper --output words.csv
     """
     from custext_sql import find_leaks
 
-    with counting_bar("reading") as progress:
+    with progress_bar("reading") as progress:
         leaks = find_leaks(data, top=top, output=output, database=db, progress=progress, **settings)
     yield leaks
     _print_summary(leaks)
     units = [kind for kind in leaks.kinds if kind.is_unit]
     for kind in leaks.kinds:
-        if not kind.is_unit:
-            _print_kind(kind)
-        elif kind is units[0]:
-            _print_units(units, max(1, top // 5) if top else 0)
+        if kind.words and not kind.is_unit:
+            more = f", the {len(kind.words)} most frequent of {kind.distinct:,}" * (kind.distinct > len(kind.words))
+            rows = [[f"{one.count:,}", _show_share(one.share), _show_word(one.word, kind.kind)] for one in kind.words]
+            print_table(["count", "share", f"{kind.kind}{more}"], rows, right=(0, 1))
+            click.echo()
+        elif units and kind is units[0]:
+            few = ((kind, one) for kind in units for one in kind.words[: max(1, top // 5)])
+            rows = [[f"{one.count:,}", kind.becomes, _show_word(one.word, kind.kind)] for kind, one in few]
+            if rows:
+                print_table(["count", "becomes", "unit, some of each type"], rows, right=(0,))
+                click.echo()
     if output is not None:
         click.echo(f"{output}: {count_of(sum(kind.distinct for kind in leaks.kinds), 'word')}\n")
     for sentence in leaks.advice:
@@ -231,26 +279,6 @@ def _print_summary(leaks: "Leaks") -> None:
         always = f", {leaks.unchanged_at_any_eps:,} of them at any eps" if leaks.unchanged_at_any_eps else ""
         click.echo(f"{count_of(texts, 'text')} would come out unchanged at eps = 0{always}")
     click.echo()
-
-
-def _print_kind(kind: "LeakedKind") -> None:
-    if not kind.words:
-        return
-    more = kind.distinct - len(kind.words)
-    which = f", the {len(kind.words)} most frequent of {kind.distinct:,}" if more else ""
-    rows = [[f"{one.count:,}", _show_share(one.share), _show_word(one.word, kind.kind)] for one in kind.words]
-    print_table(["count", "share", f"{kind.kind}{which}"], rows, right=(0, 1))
-    click.echo()
-
-
-def _print_units(kinds: "Sequence[LeakedKind]", most: int) -> None:
-    """Print a few units of each type, in one table."""
-    rows = [
-        [f"{one.count:,}", kind.becomes, _show_word(one.word, kind.kind)] for kind in kinds for one in kind.words[:most]
-    ]
-    if rows:
-        print_table(["count", "becomes", "unit, some of each type"], rows, right=(0,))
-        click.echo()
 
 
 def _show_share(share: float | None) -> str:

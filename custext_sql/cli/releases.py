@@ -7,22 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from custext_sql.cli.options import (
-    NO_QUOTES,
-    dataset_options,
-    eps_option,
-    force_option,
-    json_option,
-    keyed_calibration_option,
-    keyed_settings_options,
-    language_option,
-    mapping_option,
-    plus_option,
-    policy_options,
-    prints_result,
-    record_column_option,
-)
-from custext_sql.cli.output import counting_bar, print_json, print_table, progress_bar, show_control, warn
+from custext_sql.cli import options
+from custext_sql.cli.output import print_json, print_table, progress_bar, show_control, warn
 from custext_sql.files.inputs.file_formats import FORMAT_NAMES
 from custext_sql.parameters import count_of
 
@@ -35,24 +21,33 @@ _SHOWN = 100  # rows in a table on the terminal
 
 
 @click.command("sanitize", short_help="Sanitize a text, a file, a folder or a table.")
+@options.examples(
+    'custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus',
+    "custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus",
+    "custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200",
+    "custext sanitize SST-2/train.tsv sanitized.tsv --column sentence --no-quotes",
+    "custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body",
+    "custext sanitize --data shop.duckdb --table reviews reviews_clean --column body \\",
+    "  --append --record-column id --key-file shop.key",
+    "custext sanitize - - < reviews.txt > sanitized.txt",
+)
 @click.argument("arguments", nargs=-1, metavar="TEXT | INPUT OUTPUT")
-@click.option("--column", "columns", multiple=True, metavar="NAME", help="Column to sanitize; repeat for several.")
-@keyed_settings_options
-@click.option(
-    "--format",
-    type=click.Choice(FORMAT_NAMES),
+@options.named("--column", "columns", multiple=True, help="Column to sanitize; repeat for several.")
+@options.keyed_settings
+@options.choice(
+    *("--format", *FORMAT_NAMES),
+    default=None,
     help="Format of the input.  [default: from its name; text for standard input]",
 )
-@click.option(
+@options.named(
     "--encoding",
-    metavar="NAME",
     help="Encoding of a text file, such as utf-16, latin-1 or cp1252; the output is UTF-8.  [default: utf-8]",
 )
-@click.option("--no-quotes", is_flag=True, help=NO_QUOTES)
-@click.option("--data", metavar="FILE", help="DuckDB file with the table; OUTPUT is a new table in it, or a file.")
-@click.option("--table", metavar="NAME", help="Table of --data to sanitize.")
+@options.flag("--no-quotes", help=options.NO_QUOTES)
+@options.file("--data", help="DuckDB file with the table; OUTPUT is a new table in it, or a file.")
+@options.named("--table", help="Table of --data to sanitize.")
 @click.option("--key-file", metavar="PATH", help="Key with its settings; gives a text the same output every time.")
-@record_column_option
+@options.record_column
 @click.option("--max-row-eps", type=float, metavar="B", help="Refuse the release if any row would spend more than B.")
 @click.option(
     "--budget-total",
@@ -60,74 +55,54 @@ _SHOWN = 100  # rows in a table on the terminal
     metavar="B",
     help="Refuse the release if any row's total over all releases would exceed B.",
 )
-@click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: its files or its table]")
-@dataset_options
-@click.option("--append", is_flag=True, help="Add only the rows whose IDs the output table does not have yet.")
-@force_option("output")
+@options.named("--dataset", help="Name of the data in the ledger.  [default: its files or its table]")
+@options.dataset
+@options.flag("--append", help="Add only the rows whose IDs the output table does not have yet.")
+@options.force("output")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: no protection.")
-@json_option
+@options.json
 @click.pass_obj
 def sanitize_command(
     db: str | None,
     /,
     arguments: tuple[str, ...],
-    format: str | None,
-    encoding: str | None,
-    no_quotes: bool,
     data: str | None,
     table: str | None,
     append: bool,
-    force: bool,
     as_json: bool,
-    **options: Any,
+    **settings: Any,
 ) -> None:
     """Sanitize a text, or INPUT into OUTPUT.
 
     INPUT is a file (CSV, TSV, JSON lines, Parquet, lines of text), a folder, a quoted pattern of files, or - for
     standard input; for a table, give --data and --table instead. OUTPUT appears only when it is complete, and is always
     UTF-8. Every release is entered in the ledger.
-
-    \b
-    Examples:
-      custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus
-      custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus
-      custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200
-      custext sanitize export.csv sanitized.csv --column body --encoding utf-16
-      custext sanitize SST-2/train.tsv sanitized.tsv --column sentence --no-quotes
-      custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
-      custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
-      custext sanitize --data shop.duckdb --table reviews reviews_clean --column body \\
-        --append --record-column id --key-file shop.key
-      custext sanitize - - < reviews.txt > sanitized.txt
     """
     from custext_sql.files.inputs.file_formats import STANDARD
     from custext_sql.files.line_releases import sanitize_text
 
-    if (data is None) != (table is None):
-        raise click.UsageError("--data and --table go together: a DuckDB file and one of its tables.")
+    options.refuse((data is None) != (table is None), options.DATA_AND_TABLE)
     if arguments == (STANDARD,) and not data:
         arguments = (STANDARD, STANDARD)
-    if not arguments or len(arguments) > 2 or (data and len(arguments) > 1):
-        raise click.UsageError(
-            "Expected OUTPUT: the name of a new table, or of a file."
-            if data
-            else "Expected TEXT, or INPUT and OUTPUT. Put a text of several words in quotes."
-        )
+    if data:
+        options.refuse(len(arguments) != 1, "Expected OUTPUT: the name of a new table, or of a file.")
+    else:
+        wrong = len(arguments) not in (1, 2)
+        options.refuse(wrong, "Expected TEXT, or INPUT and OUTPUT. Put a text of several words in quotes.")
     is_text = not data and len(arguments) == 1
-    if is_text and _names_a_file(arguments[0]):
-        raise click.UsageError(
-            f"{arguments[0]} is a file. To sanitize its content: custext sanitize {arguments[0]} OUTPUT --column NAME"
-        )
-    if encoding is not None and (data or is_text):
+    source, output = arguments[0], arguments[-1]
+    if is_text and _names_a_file(source):
+        said = f"{source} is a file. To sanitize its content: custext sanitize {source} OUTPUT --column NAME"
+        raise click.UsageError(said)
+    format, encoding, no_quotes, force = map(settings.pop, ("format", "encoding", "no_quotes", "force"))
+    if data or is_text:
         what = "DuckDB tables are always UTF-8" if data else "a text on the command line has none"
-        raise click.UsageError(f"--encoding is for text files; {what}.")
-    if no_quotes and (data or is_text):
-        raise click.UsageError("--no-quotes is for CSV and TSV files; leave it out for a table or a text.")
-    if append and not data:
-        raise click.UsageError("--append adds rows to a table: give --data and --table.")
-    options["database"] = db
+        options.refuse(encoding is not None, f"--encoding is for text files; {what}.")
+        options.refuse(no_quotes, "--no-quotes is for CSV and TSV files; leave it out for a table or a text.")
+    options.refuse(append and not data, "--append adds rows to a table: give --data and --table.")
+    settings["database"] = db
     if is_text:
-        text, report = sanitize_text(arguments[0], **options)
+        text, report = sanitize_text(source, **settings)
         if as_json:
             print_json({"text": text, "receipt": report.receipt.to_dict()})
         else:
@@ -138,21 +113,20 @@ def sanitize_command(
     from custext_sql.sql.queries import let_threads_alternate
 
     let_threads_alternate()
-    output = arguments[-1]
-    options |= {"force": force}
-    with counting_bar("sanitizing") as progress:
+    with progress_bar("sanitizing") as progress:
+        settings |= {"force": force, "progress": progress}
         if data is not None and table is not None:
-            report = sanitize_table(data, table, output, append=append, progress=progress, **options)
+            report = sanitize_table(data, table, output, append=append, **settings)
         else:
-            options |= {"format": format, "encoding": encoding, "quotes": not no_quotes}
-            report = sanitize_file(arguments[0], output, progress=progress, **options)
+            settings |= {"format": format, "encoding": encoding, "quotes": not no_quotes}
+            report = sanitize_file(source, output, **settings)
     copied = list(report.copied)
     if as_json:
         made = {"output": output, "rows": report.rows, "copied": copied, "receipt": report.receipt.to_dict()}
         print_json(made, err=output == STANDARD)
     else:
         if output != STANDARD:
-            click.echo(f"{report.output}: {count_of(report.rows, 'row')}{' added' if append else ''}")
+            click.echo(f"{report.output}: {count_of(report.rows, 'row')}{' added' * append}")
         if copied:
             click.echo(f"columns copied unchanged: {', '.join(map(show_control, copied))}", err=True)
     _tell_receipt(report.receipt, with_receipt=not as_json)
@@ -186,28 +160,35 @@ def _split_attached(_: click.Context, __: click.Parameter, values: tuple[str, ..
 
 
 @click.command("sql", short_help="Run a SQL query that can sanitize texts.")
+@options.examples(
+    "custext sql \"SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'\"",
+    'custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\',
+    "  --data shop.duckdb --output reviews.parquet",
+    'custext sql "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews" \\',
+    "  --data shop.duckdb --into clean",
+    "custext sql \"FROM custext_distribution('doctor', 1.0)\"",
+)
 @click.argument("query")
-@click.option("--data", metavar="FILE", help="DuckDB file to query. The query cannot change it; --into adds a table.")
+@options.file("--data", help="DuckDB file to query. The query cannot change it; --into adds a table.")
 @click.option(
-    "--attach",
-    "attached",
+    *("--attach", "attached"),
     metavar="NAME=FILE",
     multiple=True,
     callback=_split_attached,
     help="Another DuckDB file; refer to its tables as NAME.TABLE. May be given several times.",
 )
-@click.option("--output", metavar="FILE", help="Write the result to a .parquet, .csv, .json or .jsonl file.")
+@options.file("--output", help="Write the result to a .parquet, .csv, .json or .jsonl file.")
 @click.option("--into", metavar="TABLE", help="Write the result to a new table of --data.")
-@click.option("--append", is_flag=True, help="Append to the table of --into; column names must match.")
-@force_option("output")
-@click.option("--allow-raw", is_flag=True, help="Write a result even if none of it was sanitized.")
-@click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: <query>]")
-@dataset_options
-@policy_options()
-@keyed_calibration_option
-@mapping_option
+@options.flag("--append", help="Append to the table of --into; column names must match.")
+@options.force("output")
+@options.flag("--allow-raw", help="Write a result even if none of it was sanitized.")
+@options.named("--dataset", help="Name of the data in the ledger.  [default: <query>]")
+@options.dataset
+@options.policy()
+@options.keyed_calibration
+@options.mapping
 @click.option("--key-file", metavar="PATH", help="Key for custext_sanitize_keyed, with its settings.")
-@json_option
+@options.json
 @click.pass_obj
 def sql_command(
     db: str | None,
@@ -231,83 +212,69 @@ def sql_command(
     The query names files, or tables of --data; without --data it also sees the tables of the custext database. It can
     only return rows: they are shown, or written by --output or --into. Every query that sanitizes is entered in the
     ledger.
-
-    \b
-    Examples:
-      custext sql "SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'"
-      custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\
-        --data shop.duckdb --output reviews.parquet
-      custext sql "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews" \\
-        --data shop.duckdb --into clean
-      custext sql "FROM custext_distribution('doctor', 1.0)"
     """
     from custext_sql import Dataset, Sanitizer
     from custext_sql.files.query_releases import ReleasingQuery
     from custext_sql.sql.queries import let_threads_alternate
 
-    if into is not None and data is None:
-        raise click.UsageError("--into needs --data FILE: the DuckDB file with the table.")
-    if into is not None and output is not None:
-        raise click.UsageError("Use --output or --into, not both.")
-    if append and into is None:
-        raise click.UsageError("--append needs --into TABLE.")
-    if append and force:
-        raise click.UsageError("Use --append or --force, not both.")
+    options.refuse(into is not None and data is None, "--into needs --data FILE: the DuckDB file with the table.")
+    options.refuse(into is not None and output is not None, "Use --output or --into, not both.")
+    options.refuse(append and into is None, "--append needs --into TABLE.")
+    options.refuse(append and force, "Use --append or --force, not both.")
     let_threads_alternate()
     named = Dataset(dataset, second_mapping=second_mapping, reuse_key=reuse_key)
     sanitizer = Sanitizer.load(db, **settings)
     release = ReleasingQuery(query, sanitizer, data, named, attached=attached, allow_raw=allow_raw)
     answer: Answer[Any]
+    printed = False
     if output is not None or into is not None:
         with progress_bar("sanitizing") as progress:
             if output is not None:
                 answer = release.write(Path(output), force=force, progress=progress)
             else:
                 answer = release.write_table(str(into), append=append, force=force, progress=progress)
-        if as_json:
+        place = {"output": output} if into is None else {"data": data, "table": into}
+        if printed := as_json:
             receipt = None if answer.receipt is None else answer.receipt.to_dict()
-            place = {"output": output} if into is None else {"data": data, "table": into}
             print_json({**place, "rows": answer.result, "receipt": receipt})
         else:
-            place_shown = Path(output) if output is not None else f"{data}, table {into}"
-            click.echo(f"{place_shown}: {count_of(answer.result, 'row')}{' added' if append else ''}")
+            shown_place = Path(output) if output is not None else f"{data}, table {into}"
+            click.echo(f"{shown_place}: {count_of(answer.result, 'row')}{' added' * append}")
     elif as_json:
         answer = release.fetch()
         print_json(answer.result)
     else:
         answer = release.show(_SHOWN)
-        shown = answer.result
-        cells = [["NULL" if cell is None else cell for cell in row] for row in shown.rows]
-        print_table(shown.columns, cells, right=[place for place, number in enumerate(shown.is_number) if number])
-        if shown.goes_on:
+        found = answer.result
+        cells = [["NULL" if cell is None else cell for cell in row] for row in found.rows]
+        print_table(found.columns, cells, right=[place for place, number in enumerate(found.is_number) if number])
+        if found.goes_on:
             click.echo(f"Only the first {_SHOWN} rows are shown; for all rows, use --output FILE or --json", err=True)
     if answer.receipt is not None:  # else, nothing was drawn
-        receipt_is_printed = as_json and (output is not None or into is not None)
-        _tell_receipt(answer.receipt, with_receipt=not receipt_is_printed)
+        _tell_receipt(answer.receipt, with_receipt=not printed)
     if answer.note:
         warn(answer.note)
 
 
 @click.command("keygen", short_help="Create a key for repeatable draws.")
+@options.examples(
+    "custext keygen reviews.key --eps 1 --plus",
+    "custext sql \"SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'\" --key-file reviews.key",
+)
 @click.argument("path")
-@eps_option
-@plus_option
-@policy_options()
-@keyed_calibration_option
-@mapping_option
-@language_option
-@prints_result
+@options.eps
+@options.plus
+@options.policy()
+@options.keyed_calibration
+@options.mapping
+@options.language
+@options.prints_result
 def keygen_command(db: str | None, path: str, **settings: Any) -> Iterator[Any]:
     """Create a key file. With a key, the same record and text always give the same output.
 
     All words of an edited text are drawn again. A key is tied to the settings given here, because sanitizing a text
     under other settings draws it again. Use it for one dataset only. Keep the file secret: anyone who has it can check
     guesses of a text. Only your user account can read it. An existing file is never overwritten.
-
-    \b
-    Examples:
-      custext keygen reviews.key --eps 1 --plus
-      custext sql "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'" --key-file reviews.key
     """
     from custext_sql import make_key
     from custext_sql.store.key_files import FORMAT

@@ -5,34 +5,16 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from custext_sql.cli.options import (
-    POLICY_OPTIONS,
-    PUBLIC_OPTIONS,
-    calibration_option,
-    earlier_option,
-    eps_option,
-    force_option,
-    input_options,
-    json_option,
-    plus_option,
-    policy_options,
-    prints_result,
-    prior_option,
-    public_options,
-    settings_options,
-    show_input,
-    write_option,
-)
-from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar, report_skipped
+from custext_sql.cli import options
+from custext_sql.cli.output import draw_bar, name_places, print_json, print_table, progress_bar, report_skipped
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.choosing import Candidate, Choice
-    from custext_sql.experiments.verdict import Verdict
+    from custext_sql.experiments.choosing import Choice
     from custext_sql.files.inputs.texts import Texts
 
 _SHOWN = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0)  # eps of the printed curve
@@ -40,22 +22,22 @@ _WIDTH = 80
 
 
 @click.command("report", short_help="Give a verdict on privacy at an eps, with all figures on one page.")
-@input_options(required=False)
-@click.option("--html", metavar="FILE", help="Write a page: the verdict, then all figures.")
-@prior_option
-@public_options("Public texts, for the context attack on INPUT.")
+@options.examples("custext report reviews.csv --column body --eps 0 --public news.txt --html report.html")
+@options.texts(required=False)
+@options.file("--html", help="Write a page: the verdict, then all figures.")
+@options.prior
+@options.public("Public texts, for the context attack on INPUT.")
 @click.option(
-    "--word",
-    "words",
+    *("--word", "words"),
     multiple=True,
     metavar="WORD",
     help="Word for the query attack; repeat for several.  [default: a few common words]",
 )
-@earlier_option
-@eps_option
-@settings_options("strict")
-@force_option("page")
-@prints_result
+@options.earlier
+@options.eps
+@options.settings("strict")
+@options.force("page")
+@options.prints_result
 def report_command(db: str | None, /, html: str | None, **settings: Any) -> Iterator[Any]:
     """Give a verdict on texts that are sanitized at a given eps, in plain words: red, amber or green.
 
@@ -67,12 +49,6 @@ def report_command(db: str | None, /, html: str | None, **settings: Any) -> Iter
     verdict is never green. For the utility of sanitized texts, see `custext evaluate`.
 
     The report shows no texts, but it is computed from them and is not protected.
-
-    \b
-    Examples:
-      custext report reviews.csv --column body --eps 1
-      custext report reviews.csv --column body --eps 0 --public news.txt --html report.html
-      custext report --data shop.duckdb --table reviews --column body --html report.html
     """
     from custext_sql.experiments import write_report
     from custext_sql.experiments.verdict import write_opening, write_verdict
@@ -97,7 +73,11 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
 
 
 @click.command("choose", short_help="Suggest a group size and an eps for a bound on an attack.")
-@input_options(required=False)
+@options.examples(
+    "custext choose reviews.csv --column body",
+    "custext choose reviews.csv --column body --attack context --public news.txt",
+)
+@options.texts(required=False)
 @click.option(
     "--max-attack",
     type=float,
@@ -112,10 +92,8 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
     help="Largest eps to consider.  [default: the largest at which no output makes a word of its group more than "
     "40% likely, such as 3.2 in groups of 40]",
 )
-@click.option(
-    "--attack",
-    type=click.Choice(["bayes", "context"]),
-    default="bayes",
+@options.choice(
+    *("--attack", "bayes", "context"),
     show_default=True,
     help="The best single guess from the tables, or a guess from the whole text (needs INPUT and --public).",
 )
@@ -125,17 +103,15 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
     callback=_read_sizes,
     help="Group sizes to try, comma-separated.  [default: 20,40,80,160, and that of the default mapping]",
 )
-@click.option("--embedding", metavar="NAME", help="Embedding to group.  [default: that of the default mapping]")
-@click.option(
-    "--mapping", "mappings", multiple=True, metavar="NAME", help="Instead, compare stored mappings; repeat for several."
-)
-@prior_option
-@earlier_option
-@public_options("Public texts from which the context attack learns.")
-@plus_option
-@policy_options("strict")
-@calibration_option
-@json_option
+@options.named("--embedding", help="Embedding to group.  [default: that of the default mapping]")
+@options.named("--mapping", "mappings", multiple=True, help="Instead, compare stored mappings; repeat for several.")
+@options.prior
+@options.earlier
+@options.public("Public texts from which the context attack learns.")
+@options.plus
+@options.policy("strict")
+@options.calibration
+@options.json
 @click.pass_obj
 def choose_command(db: str | None, /, data: "Texts | None", column: str | None, as_json: bool, **settings: Any) -> None:
     """Suggest a group size K and an eps at which an attack succeeds at most as often as you allow.
@@ -156,12 +132,6 @@ def choose_command(db: str | None, /, data: "Texts | None", column: str | None, 
     one is refused; if that is not possible, there are no commands, and the exit code is 1.
 
     The output is computed from your texts and is not protected.
-
-    \b
-    Examples:
-      custext choose reviews.csv --column body
-      custext choose --data shop.duckdb --table reviews --column body --k 20,40 --max-attack 0.3
-      custext choose reviews.csv --column body --attack context --public news.txt
     """
     from custext_sql.experiments import choose
     from custext_sql.experiments.choice_lines import list_commands
@@ -172,34 +142,24 @@ def choose_command(db: str | None, /, data: "Texts | None", column: str | None, 
         choice,
         data,
         column,
-        named=show_input(data),
-        more=_show_options(*POLICY_OPTIONS),
-        known=_show_options("prior", *PUBLIC_OPTIONS),
+        named=options.show_input(data),
+        more=options.repeat(*options.POLICY),
+        known=options.repeat("prior", *options.PUBLIC),
         dataset=settings["dataset"],
     )
-    commands = [again(step) for step in steps]
+    commands = [name_places(f"custext {step}") for step in steps]
     if as_json:
         print_json({**asdict(choice), "commands": commands})
     else:
-        _print_choice(choice)
-        if choice.verdict is not None:
-            if commands:
-                click.echo("\nRun:\n" + "\n".join(map(_break_command, commands)))
-            _print_verdict(choice.verdict)
+        _print_choice(choice, commands)
     if not commands:
         sys.exit(1)
 
 
-def _show_options(*names: str) -> str:
-    """Return the options, as typed, that this command shares with another."""
-    context = click.get_current_context()
-    given = [name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
-    values = [(write_option(name), context.params[name]) for name in given]
-    return shlex.join(part for option, value in values for part in ([option] if value is True else [option, value]))
-
-
-def _print_choice(choice: "Choice") -> None:
+def _print_choice(choice: "Choice", commands: list[str]) -> None:
+    """Print what was compared and chosen, the commands to run, and what the verdict on them objects to and advises."""
     from custext_sql.experiments.choice_lines import describe_choice
+    from custext_sql.experiments.verdict import write_opening
 
     for line in describe_choice(choice, "setting"):
         _print_wrapped(line, "  ")
@@ -207,21 +167,29 @@ def _print_choice(choice: "Choice") -> None:
     _print_candidates(choice)
     shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.least)
     click.echo(f"\nK = {shown.k}: share guessed, by eps")
-    _print_curve(shown, choice.bound)
+    rows = [
+        [
+            f"{result.eps:g}",
+            f"{result.success:.4f}",
+            draw_bar(result.success, 40) + "  above the bound" * (result.success > choice.bound),
+        ]
+        for result in shown.curve
+        if result.eps in _SHOWN
+    ]
+    print_table(["eps", "guessed", ""], rows, right=(0, 1))
     for line in describe_choice(choice, "choice"):
         click.echo()
         _print_wrapped(line)
-
-
-def _print_verdict(verdict: "Verdict") -> None:
-    """Print the opening of a verdict, what it objects to, and what would help most."""
-    from custext_sql.experiments.verdict import write_opening
-
-    click.echo("\n" + "\n".join(write_opening(verdict, _WIDTH)))
-    for sentence in (*verdict.word, *verdict.row, *verdict.dataset, *verdict.in_clear):
+    if choice.verdict is None:
+        return
+    if commands:
+        click.echo("\nRun:\n" + "\n".join(map(_break_command, commands)))
+    click.echo("\n" + "\n".join(write_opening(choice.verdict, _WIDTH)))
+    parts = choice.verdict.word, choice.verdict.row, choice.verdict.dataset, choice.verdict.in_clear
+    for sentence in chain(*parts):
         if sentence.color in ("red", "amber"):
             _print_wrapped(f"{sentence.color:>7}  {sentence.text}", " " * 9)
-    for sentence in verdict.advice[:1]:
+    for sentence in choice.verdict.advice[:1]:
         _print_wrapped(f"advice: {sentence.text}")
 
 
@@ -240,27 +208,14 @@ def _print_candidates(choice: "Choice") -> None:
         for candidate in choice.candidates
     ]
     if len({row[5] for row in rows}) == 1:  # the share is above
-        columns, rows = columns[:5] + columns[6:], [row[:5] + row[6:] for row in rows]
+        for row in (columns, *rows):
+            del row[5]
     print_table(columns, rows, right=range(len(columns) - 1))
-    for note in (
-        "eps = 0: share guessed at eps = 0; guessed: the same at the eps beside it",
-        "distance: mean distance of a word from its replacement; 1 is the typical",
-        "  distance of two random words",
-    ):
-        click.echo(note)
-
-
-def _print_curve(candidate: "Candidate", bound: float) -> None:
-    rows = [
-        [
-            f"{result.eps:g}",
-            f"{result.success:.4f}",
-            draw_bar(result.success, 40) + ("" if result.success <= bound else "  above the bound"),
-        ]
-        for result in candidate.curve
-        if result.eps in _SHOWN
-    ]
-    print_table(["eps", "guessed", ""], rows, right=(0, 1))
+    click.echo(
+        "eps = 0: share guessed at eps = 0; guessed: the same at the eps beside it\n"
+        "distance: mean distance of a word from its replacement; 1 is the typical\n"
+        "  distance of two random words"
+    )
 
 
 def _print_wrapped(text: str, indent: str = "") -> None:
@@ -268,23 +223,18 @@ def _print_wrapped(text: str, indent: str = "") -> None:
     click.echo("\n".join(lines))
 
 
-def _split_options(command: str) -> list[str]:
-    """Return a command in parts that begin with an option, split outside of quotes only."""
+def _break_command(command: str) -> str:
+    """Return a command that can be pasted, broken before options, so that its lines fit."""
     parts: list[list[str]] = [[]]
     for word in shlex.split(command):
         if word.startswith("--") and parts[-1]:
             parts.append([])
         parts[-1].append(shlex.quote(word))
-    return list(map(" ".join, parts))
-
-
-def _break_command(command: str) -> str:
-    """Return a command that can be pasted, with its options in lines that fit."""
-    lines = [""]
-    for part in _split_options(command):
-        together = f"{lines[-1]} {part}" if lines[-1] else f"  {part}"
-        if len(together) <= _WIDTH - 2 or not lines[-1].strip():
-            lines[-1] = together
+    first, *rest = map(" ".join, parts)
+    lines = [f"  {first}"]
+    for part in rest:
+        if len(lines[-1]) + 1 + len(part) <= _WIDTH - 2:
+            lines[-1] += f" {part}"
         else:
             lines.append(f"    {part}")
     return " \\\n".join(lines)

@@ -72,24 +72,29 @@ def ask(url: str, path: str, body: bytes | None = None, *, token: bool = True) -
         return error.code, json.load(error)
 
 
-def end(process: Any, number: int) -> str:
-    """Send a signal, and return what the process printed to the end."""
+def end(process: Any, folder: Path, number: int) -> str:
+    """Send a signal; check that nothing is left; return what the process printed to the end."""
     os.kill(process.pid, number)
-    return "".join(process.communicate(timeout=60))
+    printed = "".join(process.communicate(timeout=60))
+    assert process.returncode == 128 + number, printed
+    assert list((folder.parent / "tmp").iterdir()) == []
+    return printed
 
 
-def refuse(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> str:
-    """Return what the command prints if it fails before a server starts."""
+@pytest.fixture
+def refuse(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Return a function that runs the command with options, and returns what it prints before a server starts."""
+
+    def refuse(*options: str, db: Path = mapped_db) -> str:
+        result = CliRunner().invoke(main, ["--db", str(db), "playground", "--no-browser", *options])
+        assert result.exit_code in (1, 2) and isinstance(result.exception, SystemExit)
+        return result.output
 
     def complain(*_: object, **__: object) -> None:
         raise AssertionError("a server started")
 
     monkeypatch.setattr("custext_sql.playground.serving.uvicorn.Server", complain)
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code in (1, 2)
-    return result.output
+    return refuse
 
 
 def test_a_program_reads_the_address_and_ends_the_server(mapped_db: Path, folder: Path) -> None:
@@ -100,10 +105,7 @@ def test_a_program_reads_the_address_and_ends_the_server(mapped_db: Path, folder
         assert ask(url, "api/setup", token=False)[0] == 403
         assert ask(url, "api/files?name=a.csv", f"id,body\n1,{SECRET}\n".encode())[1]["columns"] == ["id", "body"]
         assert find_files(folder.parent / "tmp", "a.csv")
-        printed = end(process, signal.SIGTERM)
-    assert process.returncode == 128 + signal.SIGTERM
-    assert printed == ""
-    assert list((folder.parent / "tmp").iterdir()) == []
+        assert end(process, folder, signal.SIGTERM) == ""
 
 
 @pytest.mark.slow
@@ -124,15 +126,13 @@ def test_a_person_sees_the_address_and_nothing_of_what_is_typed(mapped_db: Path,
         with socket.create_connection(("127.0.0.1", int(url.split(":")[2].partition("/")[0]))) as connection:
             connection.sendall(f"{SECRET}\r\n\r\n".encode())
             connection.recv(1000)
-        printed = end(process, signal.SIGINT)
-    assert process.returncode == 128 + signal.SIGINT
+        printed = end(process, folder, signal.SIGINT)
     assert printed.splitlines() == [
         "Learning from public.txt ...",
         "Open this address in a browser. Stop with Ctrl-C.",
         "",
         "Stopped; uploaded files were deleted.",
     ]
-    assert list((folder.parent / "tmp").iterdir()) == []
     assert len(list_releases(mapped_db)) == 1
 
 
@@ -145,10 +145,7 @@ def test_an_upload_in_the_middle_keeps_no_server_alive(mapped_db: Path, folder: 
             head = f"POST /api/files?name=a.csv HTTP/1.1\r\nHost: {host}\r\nX-Custext-Token: {token}\r\n"
             connection.sendall(f"{head}Content-Length: 1000\r\n\r\nid,body\n1,{SECRET}".encode())
             wait_for(lambda: find_files(folder.parent / "tmp", "a.csv"))
-            printed = end(process, signal.SIGTERM)
-    assert process.returncode == 128 + signal.SIGTERM
-    assert printed == ""
-    assert list((folder.parent / "tmp").iterdir()) == []
+            assert end(process, folder, signal.SIGTERM) == ""
 
 
 @pytest.mark.slow
@@ -174,11 +171,8 @@ def is_cut_off(database: Path, folder: Path, work: str, rows: int) -> bool:
         request = {"preview": {"column": "body"}, "release": {"dataset": "a", "columns": ["body"]}}[work]
         answer = pool.submit(ask, url, f"api/files/{file}/{work}", json.dumps(request).encode())
         wait_for(lambda: answer.done() or len(find_files(temporary, "*.draft")) > drafts)
-        printed = end(process, signal.SIGTERM)
-        cut_off = answer.exception() is not None or answer.result()[0] == 500
-    assert (process.returncode, printed) == (128 + signal.SIGTERM, "")
-    assert list(temporary.iterdir()) == []
-    return cut_off
+        assert end(process, folder, signal.SIGTERM) == ""
+        return answer.exception() is not None or answer.result()[0] == 500
 
 
 @pytest.mark.slow
@@ -190,49 +184,39 @@ def test_the_browser_gets_the_token_from_a_private_file(mapped_db: Path, folder:
     with serve(folder, mapped_db, "--port", "0", BROWSER=str(script)) as (process, line):
         wait_for((folder / "seen.json").exists)
         arguments, page, mode = json.loads((folder / "seen.json").read_text())
-        printed = end(process, signal.SIGINT)
+        printed = end(process, folder, signal.SIGINT)
     url = line.strip()
     assert len(arguments) == 1 and arguments[0].startswith("file://")
     assert url.partition("#token=")[2] not in arguments[0]
     assert f"url={url}" in page
     assert mode & 0o777 == 0o700
     assert "If no browser opens, open this address." in printed
-    assert list((folder.parent / "tmp").iterdir()) == []
 
 
-def test_two_servers_take_two_ports(mapped_db: Path) -> None:
+def test_two_servers_take_two_ports_and_give_them_back(mapped_db: Path) -> None:
+    """Although the system keeps the connections that a server closed for a while."""
     from custext_sql.playground.serving import open_server
 
     with open_server(mapped_db) as (first, _), open_server(mapped_db) as (second, _):
         assert first.port != second.port
         assert [ask(address.url, "api/setup")[0] for address in (first, second)] == [200, 200]
-
-
-def test_a_port_is_free_again_when_its_server_has_ended(mapped_db: Path) -> None:
-    """Although the system keeps the connections that the server closed for a while."""
-    from custext_sql.playground.serving import open_server
-
-    with open_server(mapped_db, port=0) as (address, _):
-        connection = socket.create_connection((address.host, address.port))
-        connection.sendall(f"GET / HTTP/1.1\r\nHost: {address.host}:{address.port}\r\n\r\n".encode())
+        connection = socket.create_connection((first.host, first.port))
+        connection.sendall(f"GET / HTTP/1.1\r\nHost: {first.host}:{first.port}\r\n\r\n".encode())
         connection.recv(1)
-    with connection, open_server(mapped_db, port=address.port) as (again, _):
-        assert again.port == address.port
+    with connection, open_server(mapped_db, port=first.port) as (again, _):
+        assert again.port == first.port
 
 
-def test_places_where_no_server_may_or_can_listen(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*options: str) -> str:
-        return refuse(monkeypatch, "--db", mapped_db, "playground", "--no-browser", *options)
-
-    assert "use --allow-remote (in Python: allow_remote=True)" in fail("--host", "0.0.0.0")
-    assert "use --allow-remote (in Python: allow_remote=True)" in fail("--host", "::")
-    assert "the address to listen on is empty" in fail("--host", "")
-    assert "name an address of this machine: --host" in fail("--host", "192.0.2.1", "--allow-remote")
-    assert "name an address of this machine: --host" in fail("--host", "a..b", "--allow-remote")
-    assert "99999 is not in the range" in fail("--port", "99999")
+def test_places_where_no_server_may_or_can_listen(refuse: Callable[..., str]) -> None:
+    assert "use --allow-remote (in Python: allow_remote=True)" in refuse("--host", "0.0.0.0")
+    assert "use --allow-remote (in Python: allow_remote=True)" in refuse("--host", "::")
+    assert "the address to listen on is empty" in refuse("--host", "")
+    assert "name an address of this machine: --host" in refuse("--host", "192.0.2.1", "--allow-remote")
+    assert "name an address of this machine: --host" in refuse("--host", "a..b", "--allow-remote")
+    assert "99999 is not in the range" in refuse("--port", "99999")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = fail("--port", str(port))
+        said = refuse("--port", str(port))
     assert f"port {port}: Address already in use; choose another port: --port N (in Python: port=N)" in said
 
 
@@ -248,18 +232,20 @@ def test_places_where_no_server_may_or_can_listen(mapped_db: Path, monkeypatch: 
     ],
 )
 def test_public_texts_that_teach_nothing(
-    mapped_db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+    refuse: Callable[..., str], folder: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(folder)
     for name, content in (("news.csv", "id,body\n1,alice\n"), ("empty.txt", ""), ("blank.csv", "id,body\n1,\n2, \n")):
         (folder / name).write_text(content)
-    assert message in refuse(monkeypatch, "--db", mapped_db, "playground", "--no-browser", *options)
+    assert message in refuse(*options)
 
 
-def test_a_database_that_cannot_be_used(tmp_path: Path, loaded_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_cannot_be_used(refuse: Callable[..., str], tmp_path: Path, loaded_template: Path) -> None:
     gone = tmp_path / "gone.duckdb"
-    assert f"custext --db {gone} load starter" in refuse(monkeypatch, "--db", gone, "playground")
-    assert f"custext --db {loaded_db} map" in refuse(monkeypatch, "--db", loaded_db, "playground")
+    assert f"custext --db {gone} load starter" in refuse(db=gone)
+    loaded = tmp_path / "loaded.duckdb"
+    loaded.write_bytes(loaded_template.read_bytes())
+    assert f"custext --db {loaded} map" in refuse(db=loaded)
 
 
 def test_without_the_extra_the_message_names_it(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,11 +273,10 @@ def test_without_the_extra_the_message_names_it(mapped_db: Path, monkeypatch: py
 def test_the_address_is_one_that_a_browser_can_open(
     host: str, url: str, local: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from custext_sql.cli.playground import _make_teller
+    from custext_sql.cli.preview import tell_address
     from custext_sql.playground import Address
 
-    tell: Callable[[Address], None] = _make_teller(opens=False)
-    tell(Address(host, 80, "t"))
+    tell_address(Address(host, 80, "t"), as_json=False, opens=False)
     printed = capsys.readouterr()
     assert printed.out == f"{url}\n"
     assert ("Warning: other machines can reach this page" in printed.err) is not local

@@ -6,7 +6,6 @@ import os
 import stat
 import subprocess
 import sys
-import zipfile
 from itertools import islice, product
 from pathlib import Path
 
@@ -93,25 +92,17 @@ def test_a_researcher_reproduces_a_table(home: Path) -> None:
 
 
 def write_sentences(home: Path) -> None:
-    """Write files like SST-2's and CoLA's, a file of public texts and a JSON array: real sentences if there are any."""
+    """Write files like SST-2's and CoLA's, a file of public texts and a JSON array."""
     sentences = [
         (f"{who} {sees} this {kind} {place}, a {good if label else bad} film", label)
         for who, sees, kind, place, (good, bad), label in product(*CHOICES, (0, 1))
     ]
-    if folder := os.environ.get("CUSTEXT_DATA"):
-        with zipfile.ZipFile(Path(folder) / "sentence_polarity.zip") as archive:
-            halves = [
-                archive.read(f"sentence_polarity/rt-polarity.{half}").decode("latin-1") for half in ("neg", "pos")
-            ]
-        pairs = zip(*(half.splitlines()[:700] for half in halves), strict=True)
-        sentences = [(text, label) for pair in pairs for label, text in enumerate(pair)]
     cut = len(sentences) * 3 // 4
-    for task in ("SST-2", "CoLA"):
+    for task, header in (("SST-2", ["sentence\tlabel"]), ("CoLA", [])):
         (home / task).mkdir()
         for name, some in (("train", sentences[:cut]), ("dev", sentences[cut:])):
-            lines = [f"{text}\t{label}" if task == "SST-2" else f"gj04\t{label}\t\t{text}" for text, label in some]
-            header = ["sentence\tlabel"] if task == "SST-2" else []
-            (home / task / f"{name}.tsv").write_text("\n".join([*header, *lines]) + "\n", encoding="utf-8")
-    (home / "public.txt").write_text("\n".join(text for text, _ in sentences[:cut]) + "\n", encoding="utf-8")
+            lines = [f"{text}\t{label}" if header else f"gj04\t{label}\t\t{text}" for text, label in some]
+            (home / task / f"{name}.tsv").write_text("\n".join([*header, *lines]) + "\n")
+    (home / "public.txt").write_text("\n".join(text for text, _ in sentences[:cut]) + "\n")
     reviews = [{"id": number, "text": text} for number, (text, _) in enumerate(sentences[:20])]
-    (home / "reviews.json").write_text(json.dumps(reviews), encoding="utf-8")
+    (home / "reviews.json").write_text(json.dumps(reviews))
