@@ -99,17 +99,6 @@ def test_keys_bring_their_settings(db: Path, data: Path) -> None:
         sanitize_file("in.csv", "x.csv", columns="body", key_file="k")
 
 
-def test_what_is_not_given_is_the_default(db: Path, data: Path) -> None:
-    report = sanitize_file("in.csv", "out.csv", columns="body")
-    [entry] = list_entries(db)
-    assert (entry["eps"], entry["plus"], entry["calibration"], entry["draws"]) == (1.0, False, "paper", "fresh")
-    assert entry["policy"].startswith("unknown=mask numbers=mask") and report.copied == ("id", "note", "n")
-    sanitize_file("in.csv", "two.csv", columns="body", eps=3.0, plus=True, calibration="tight", policy="paper")
-    entry = list_entries(db)[1]
-    assert (entry["eps"], entry["plus"], entry["calibration"]) == (3.0, True, "tight")
-    assert entry["policy"].startswith("unknown=keep numbers=shape")
-
-
 @pytest.mark.parametrize(("function", "places"), [(sanitize_file, 2), (sanitize_table, 3)])
 def test_everything_that_is_given_is_used(
     monkeypatch: pytest.MonkeyPatch, function: Callable[..., object], places: int
