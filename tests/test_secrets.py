@@ -19,9 +19,8 @@ from custext_sql import CusTextError, connect, make_key
 from custext_sql.cli import main
 from custext_sql.sql.query_errors import safe_errors
 from tests.secret_calls import CALLS
-from tests.secret_cases import COMMANDS, STREAMS
+from tests.secret_cases import COMMANDS, QUERIES, STREAMS
 from tests.secret_places import SECRETS, Secret, lay_out
-from tests.secret_queries import QUERIES
 
 
 @dataclass(frozen=True)

@@ -172,17 +172,13 @@ def closed_stream() -> io.BytesIO:
     "given, message",
     [
         ({"input": 5}, "input must be a path or a binary stream; found int"),
-        ({"input": b"in.txt"}, "input must be a path or a binary stream; found bytes"),
         ({"output": object()}, "output must be a path or a binary stream; found object"),
         ({"input": closed_stream()}, "input must be an open stream"),
-        ({"output": closed_stream()}, "output must be an open stream"),
         ({"max_row_eps": "3"}, r"--max-row-eps \(in Python: max_row_eps\) must be a number; found str"),
         ({"budget_total": True}, r"--budget-total \(in Python: budget_total\) must be a number; found bool"),
         ({"columns": [1]}, "columns must be names of columns; found int"),
-        ({"columns": 5}, "columns must be a name or a list of names; found int"),
         ({"record_column": 5}, "record_column must be the name of a column; found int"),
         ({"encoding": 5}, "encoding must be a name such as latin-1; found int"),
-        ({"format": "xls"}, "format 'xls' does not exist; formats: csv, tsv, json, parquet, text"),
         ({"format": "cvs"}, "format 'cvs' does not exist; did you mean 'csv'?"),
         ({"dataset": 5}, "the name of the dataset must be a string; found int"),
         (

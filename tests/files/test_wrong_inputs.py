@@ -109,14 +109,7 @@ def test_a_table_is_never_a_file(db: Path, folder: Path) -> None:
 
 
 def test_a_text_in_place_of_a_file_is_not_quoted(db: Path, folder: Path) -> None:
-    for text in (
-        "Alice",
-        "Alice has HIV",
-        "Is Alice ill?",
-        "Alice [who has HIV]",
-        "has HIV/AIDS, says Alice",
-        "A" * 5000,
-    ):
+    for text in ("Alice has HIV", "Alice [who has HIV]", "has HIV/AIDS, says Alice", "A" * 5000):
         refused = run("sanitize", text, "out.csv", "--column", "body")
         assert (
             "does not exist; its name is not shown" in refused.output or "the input: no file matches" in refused.output

@@ -193,8 +193,6 @@ def test_every_function_gives_the_same_error_for_a_wrong_database(
         calls: list[Callable[[], object]] = [
             lambda: Sanitizer.load(database),
             lambda: connect(database),
-            lambda: connect(database, dataset="d"),
-            lambda: register(connection, database),
             lambda: register(connection, database, dataset="d"),
             lambda: sanitize_file(tmp_path / "text.txt", tmp_path / "out.txt", database=database),
         ]
