@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import stat
 from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
@@ -18,10 +17,6 @@ SECRET = "alice loves bob"
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
-def mode_of(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 @pytest.fixture
@@ -46,15 +41,6 @@ def test_words_that_drew_themselves_are_told_to_the_operator_alone(
         row = connection.execute("SELECT * FROM custext_releases")
         stored = [column for column, *_ in row.description] + [str(value) for value in row.fetchall()]
     assert "counts" in stored and '"replaced": ' in str(stored) and "unchanged" not in str(stored)
-
-
-def test_the_operators_papers_are_for_the_operator(mapped_db: Path, texts: Path, tmp_path: Path) -> None:
-    assert run("--db", mapped_db, "diff", texts, "--column", "body", "--html", tmp_path / "page.html").exit_code == 0
-    assert SECRET.split()[0] in (tmp_path / "page.html").read_text()
-    run("--db", mapped_db, "sanitize", texts, tmp_path / "out.csv", "--column", "body")
-    assert run("--db", mapped_db, "ledger", "--export", tmp_path / "ledger.csv").exit_code == 0
-    for name in ("page.html", "ledger.csv"):
-        assert mode_of(tmp_path / name) == 0o600
 
 
 @pytest.mark.slow
