@@ -88,16 +88,6 @@ def test_words_to_keep_come_and_go_with_the_policy(mapping: Mapping) -> None:
     assert kept.with_policy("strict").sanitize(word, 0.0) == base.sanitize(word, 0.0)
 
 
-def test_sanitizers_share_a_vocabulary_whichever_needs_it_first(mapping: Mapping) -> None:
-    base = Sanitizer(mapping)
-    first, second = base.with_policy("paper"), base.with_policy("strict")
-    assert first.replacer.vocabulary is second.replacer.vocabulary is base.replacer.vocabulary
-    assert first.guarantee({1.0}, {False}) is second.guarantee({1.0}, {False})
-    kept = base.with_policy(Policy(keep_words=["alice"]))
-    assert kept.replacer.vocabulary is not base.replacer.vocabulary
-    assert kept.with_policy("paper").replacer.vocabulary is base.replacer.vocabulary
-
-
 def test_a_key_works_with_its_policy_only(mapped_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "key", mapped_db, policy="strict")
     keyed = Sanitizer.load(mapped_db, key_file=tmp_path / "key")

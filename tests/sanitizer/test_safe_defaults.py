@@ -8,8 +8,6 @@ import pytest
 import spacy
 
 from custext_sql import Policy, Sanitizer, connect, make_key, register
-from custext_sql.errors import PrivacyWarning
-from custext_sql.sanitizer.policy import POLICIES
 from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
 
@@ -22,11 +20,6 @@ def hides(text: str) -> bool:
     """Return whether nothing of TEXT is left except by a draw."""
     first, *masked, last = text.split()
     return masked == ["<unk>", "<num>", "<email>"] and first.isalpha() and last.isalpha() and "\u200b" not in text
-
-
-def test_the_strict_policy_has_a_name_and_is_what_a_policy_is() -> None:
-    assert Policy() == POLICIES["strict"] == Policy("mask", "mask", "lower", "drop", "mask", frozenset())
-    assert POLICIES["paper"] == Policy("keep", "shape", "lower", "keep", "keep", frozenset())
 
 
 @pytest.mark.slow
@@ -94,8 +87,3 @@ def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -
     expected = [("main", "a.b"), ("main", "reviews"), ("staging", "c.d"), ("staging", "clean"), ("staging", "reviews")]
     assert made == expected
     assert len({release.dataset for release in list_releases(db)}) == 1
-
-
-def test_python_warns_too(db: Path) -> None:
-    with pytest.warns(PrivacyWarning, match=r"^1 word is not in the vocabulary and passed unchanged$"):
-        Sanitizer.load(db, policy="paper").release(["alice zzyzx"])
