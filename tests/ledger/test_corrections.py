@@ -46,17 +46,6 @@ def test_a_release_of_an_unknown_amount_counts_as_the_person_says(
     enter_release(mapped_db, "d", largest_row_eps=1, budget_total=float(counted) + 4)
 
 
-def test_a_settled_release_can_be_struck_and_a_struck_one_settled(mapped_db: Path) -> None:
-    pending = enter_release(mapped_db, "d")
-    struck = strike_release(mapped_db, release=pending.release_id, reason=REASON)
-    settled = settle_release(mapped_db, release=pending.release_id, row_eps=4)
-    assert (settled.struck_at, settled.struck_reason) == (struck.struck_at, REASON)
-    again = strike_release(mapped_db, release=pending.release_id, reason="otherwise")
-    assert (again.state, again.largest_row_eps, again.struck_reason) == ("settled", Decimal(4), "otherwise")
-    assert unstrike_release(mapped_db, release=pending.release_id).state == "settled"
-    assert (list_releases(mapped_db)[0].struck_at, list_totals(mapped_db)[0].total_eps) == (None, Decimal(4))
-
-
 def test_the_release_of_this_process_is_brought_up_to_date_first(mapped_db: Path) -> None:
     """Nobody needs to guess what this process knows."""
     with connect(mapped_db, dataset="d") as connection:
@@ -113,21 +102,6 @@ def test_the_amount_that_a_person_says_is_beside_what_the_key_spent(mapped_db: P
     pending = enter_release(mapped_db, "d", key_id=key_id, fingerprint=sanitizer.mapping.info.fingerprint)
     settle_release(mapped_db, release=pending.release_id, row_eps=3)
     assert list_totals(mapped_db)[0].total_eps == Decimal("3.5")
-
-
-def test_a_struck_release_has_a_reason_and_a_time_until_that_is_undone(mapped_db: Path) -> None:
-    release, other = enter(mapped_db), enter(mapped_db)
-    struck = strike_release(mapped_db, release=release.release_id[:10], reason=f"  {REASON}\n")
-    assert (struck.release_id, struck.struck_reason) == (release.release_id, REASON)
-    assert struck.struck_at is not None and struck.struck_at >= release.started_at
-    again = strike_release(mapped_db, release=release.release_id.upper(), reason="otherwise")
-    assert again.struck_reason == "otherwise"
-    found = read_ledger(mapped_db).releases
-    assert [one.struck_reason for one in found] == ["otherwise", None]
-    assert unstrike_release(mapped_db, release=release.release_id) == release
-    assert read_ledger(mapped_db).releases == [release, other]
-    with pytest.raises(SettingError, match=f"release {release.release_id[:8]} is not struck through"):
-        unstrike_release(mapped_db, release=release.release_id)
 
 
 def test_a_struck_release_counts_like_any_other(mapped_db: Path) -> None:
@@ -219,3 +193,20 @@ def test_no_correction_makes_a_ledger(mapped_db: Path) -> None:
         with pytest.raises(SettingError, match="no release has an ID that starts with a1"):
             correct(mapped_db, release="a1")
     assert not mapped_db.with_suffix(".ledger.sqlite").exists()
+
+
+def test_a_struck_release_has_a_reason_and_a_time_until_that_is_undone(mapped_db: Path) -> None:
+    """Also if it is settled meanwhile."""
+    release, other = enter_release(mapped_db, "d"), enter(mapped_db)
+    struck = strike_release(mapped_db, release=release.release_id[:10], reason=f"  {REASON}\n")
+    assert (struck.release_id, struck.struck_reason) == (release.release_id, REASON)
+    assert struck.struck_at is not None and struck.struck_at >= release.started_at
+    settled = settle_release(mapped_db, release=release.release_id, row_eps=4)
+    assert (settled.state, settled.struck_at, settled.struck_reason) == ("settled", struck.struck_at, REASON)
+    again = strike_release(mapped_db, release=release.release_id.upper(), reason="otherwise")
+    assert read_ledger(mapped_db).releases == [again, other] and again.struck_reason == "otherwise"
+    undone = unstrike_release(mapped_db, release=release.release_id)
+    assert (undone.state, undone.largest_row_eps, undone.struck_at) == ("settled", Decimal(4), None)
+    assert read_ledger(mapped_db).releases == [undone, other]
+    with pytest.raises(SettingError, match=f"release {release.release_id[:8]} is not struck through"):
+        unstrike_release(mapped_db, release=release.release_id)

@@ -35,20 +35,8 @@ pieces = st.sampled_from(
     [
         *("Alice", "BOB", "the", "The", "she", "She's", "DON’T", "don't", "Alice's", "O'Brien", "naïve"),
         *("NAÏVE", "nai\u0308ve", "42", "1234", "٣٤", "covid19", "zoe"),
-        *(
-            "rock'n'roll",
-            "you'll've",
-            "ПРИВЕТ",
-            "İ",
-            "'",
-            "’",
-            "—",
-            "😀",
-            "ＡＬＩＣＥ",
-            "Alice’ｓ",
-            "ＳＨＥ's",
-            "２０²",
-        ),
+        *("rock'n'roll", "you'll've", "ПРИВЕТ", "İ", "'", "’", "—", "😀"),
+        *("ＡＬＩＣＥ", "Alice’ｓ", "ＳＨＥ's", "２０²"),
         *("４２", "½", "❤\ufe0f", "\u0301", "\u200b", "bo\xadb"),
         *("x" * 30, "X" * 31, " ", "\n", "\x00"),
     ]

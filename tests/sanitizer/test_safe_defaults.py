@@ -68,20 +68,16 @@ def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE SCHEMA staging; CREATE TABLE reviews AS SELECT 1 AS id, 'alice' AS body")
     form = ("sanitize", "--data", "shop.duckdb", "--table", "reviews", "--column", "body")
-    for target in ("out.parquet", "out.csv"):
-        assert run(*form, target).stdout == f"{target}: 1 row\n"
-        with duckdb.connect() as connection:
-            assert connection.execute(f"SELECT count(*) FROM '{target}'").fetchall() == [(1,)]
-    assert "already exists" in run(*form, "out.csv").output
-    assert "its name must end in" in run(*form, "out.txt").output
+    assert run(*form, "out.parquet").stdout == "out.parquet: 1 row\n"
     for target, name in (("staging.clean", "staging.clean"), ('"a.b"', "a.b"), ('STAGING."c.d"', "staging.c.d")):
         assert run(*form, target).stdout == f"shop.duckdb, table {name}: 1 row\n"
-    assert "table staging.Clean already exists" in run(*form, "Staging.Clean").output
     assert run(*form, "staging.clean", "--force").exit_code == 0
-    assert "schema 'other' does not exist" in run(*form, "other.clean").output
-    for wrong in ("a.b.c", "a..b", '"a', ".a", "a."):
-        assert "must be NAME or SCHEMA.NAME" in run(*form, wrong).output, wrong
     assert run(*form, "staging.reviews").exit_code == 0  # in another schema, so it is not the input
+    refused = {"out.parquet": "already exists", "Staging.Clean": "table staging.Clean already exists"}
+    refused |= {"out.txt": "its name must end in", "other.clean": "schema 'other' does not exist"}
+    refused |= dict.fromkeys(("a.b.c", "a..b", '"a', ".a", "a."), "must be NAME or SCHEMA.NAME")
+    for target, message in refused.items():
+        assert message in run(*form, target).output, target
     with duckdb.connect("shop.duckdb", read_only=True) as connection:
         made = connection.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
     expected = [("main", "a.b"), ("main", "reviews"), ("staging", "c.d"), ("staging", "clean"), ("staging", "reviews")]
