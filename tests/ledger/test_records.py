@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from custext_sql import Dataset, Sanitizer, make_key, read_ledger, sanitize_file
+from custext_sql import Dataset, Sanitizer, make_key, read_ledger
 from custext_sql.errors import BudgetError
 from custext_sql.ledger import records as records_module
 from custext_sql.ledger.entries import now
@@ -274,18 +274,6 @@ def test_releases_add_up_as_in_a_plain_sum(
 def keyed(mapped_db: Path, tmp_path: Path) -> Sanitizer:
     make_key(tmp_path / "k", mapped_db, eps=0.5)
     return Sanitizer.load(mapped_db, key_file=tmp_path / "k")
-
-
-def test_a_file_without_rows_spends_nothing(keyed: Sanitizer, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"columns": "body", "key_file": tmp_path / "k", "record_column": "id", "dataset": "d"}
-    for number, rows in enumerate(["", "1,zzz\n", ""]):
-        (tmp_path / "in.csv").write_text(f"id,body\n{rows}")
-        sanitize_file(tmp_path / "in.csv", tmp_path / f"{number}.csv", database=keyed.database, **options)
-        ledger = read_ledger(keyed.database)
-        entry, [total] = ledger.releases[-1], ledger.totals
-        assert (entry.state, entry.draws, entry.row_count) == ("complete", "keyed", len(rows.splitlines()))
-        assert (total.total_eps, entry.largest_row_eps) == (Decimal(), Decimal())
-        assert not (total.raw or total.at_least or entry.by_record)
 
 
 def test_a_release_that_the_budget_forbids_leaves_no_digests(keyed: Sanitizer) -> None:

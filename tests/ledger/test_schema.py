@@ -178,27 +178,6 @@ def test_an_older_ledger_is_refused_until_it_is_upgraded(
     assert stat.S_IMODE(place.path.stat().st_mode) == 0o600
 
 
-def test_an_upgrade_that_fails_half_way_changes_nothing(place: LedgerFile, next_script: Path) -> None:
-    next_script.write_text(f"{NEXT}    raise RuntimeError('half way')\n")
-    assert place.path is not None
-    with pytest.raises(RuntimeError, match="half way"):
-        place.upgrade()
-    columns = execute(place.path, "SELECT name FROM pragma_table_info('custext_releases')")
-    assert ("later",) not in columns and ("state",) in columns
-    assert execute(place.path, f"SELECT * FROM {schema.VERSION_TABLE}") == [("0001",)]
-    next_script.write_text(f"{NEXT}    op.execute('not SQL')\n")
-    with pytest.raises(DatabaseError, match="cannot upgrade the ledger .*syntax error"):
-        place.upgrade()
-    assert execute(place.path, f"SELECT * FROM {schema.VERSION_TABLE}") == [("0001",)]
-
-
-def test_no_upgrade_makes_a_ledger(db_path: Path) -> None:
-    place = LedgerFile.locate(None, db_path)
-    assert place.upgrade() == (schema.REVISIONS[-1], schema.REVISIONS[-1])
-    assert list_releases(db_path) == []
-    assert place.path is not None and not place.path.exists()
-
-
 def garble(path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:4096] + bytes(reversed(content[4096:])))
@@ -386,3 +365,16 @@ def test_the_password_of_a_url_is_never_shown(mapped_db: Path, url: str) -> None
         assert done.exit_code == 1 and "Traceback" not in done.output, done.output
         said.append(done.output)
     assert "hidden-81" not in "".join(said)
+
+
+def test_an_upgrade_that_fails_half_way_changes_nothing(place: LedgerFile, next_script: Path, tmp_path: Path) -> None:
+    assert place.path is not None
+    for line, error in (("raise RuntimeError('half way')", RuntimeError), ("op.execute('not SQL')", DatabaseError)):
+        next_script.write_text(f"{NEXT}    {line}\n")
+        with pytest.raises(error, match="half way|cannot upgrade the ledger .*syntax error"):
+            place.upgrade()
+        columns = execute(place.path, "SELECT name FROM pragma_table_info('custext_releases')")
+        assert ("later",) not in columns and ("state",) in columns
+        assert execute(place.path, f"SELECT * FROM {schema.VERSION_TABLE}") == [("0001",)]
+    assert LedgerFile.locate(tmp_path / "none.sqlite").upgrade() == ("0002", "0002")
+    assert not (tmp_path / "none.sqlite").exists()
