@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import stat
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -188,56 +188,6 @@ def make_folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("name", ["a%20b#", "é", "a?mode=memory&x=1"])
-def test_the_ledger_is_where_its_path_says(tmp_path: Path, name: str, mapped_db: Path) -> None:
-    folder = tmp_path / name
-    folder.mkdir()
-    db = mapped_db.rename(folder / "my.data.duckdb")
-    Sanitizer.load(db).release(["alice"], dataset="d")
-    assert sorted(path.name for path in folder.iterdir()) == ["my.data.duckdb", "my.data.ledger.sqlite"]
-    assert list(tmp_path.iterdir()) == [folder]
-    assert [release.dataset for release in list_releases(db)] == ["d"]
-    elsewhere = folder / f"{name}.sqlite"
-    Sanitizer.load(db, ledger=f"sqlite:///{elsewhere}").release(["alice"], dataset="e")
-    assert [release.dataset for release in read_ledger(db, ledger=elsewhere).releases] == ["e"]
-
-
-@pytest.fixture
-def open_umask() -> Iterator[None]:
-    """With this umask, new files are open to everybody unless somebody says otherwise."""
-    before = os.umask(0)
-    yield
-    os.umask(before)
-
-
-@pytest.mark.usefixtures("open_umask")
-def test_the_ledger_and_its_logs_are_private(db_path: Path, tmp_path: Path) -> None:
-    link = tmp_path / "link.sqlite"
-    link.symlink_to(tmp_path / "target.sqlite")
-    for place in (LedgerFile.locate(None, db_path), LedgerFile.locate(link)):
-        write(place)
-        with place.reading(), place.writing() as connection:
-            insert_entry(connection, make_release("d"))
-            assert place.path is not None
-            file = place.path.resolve()
-            made = [file.with_name(file.name + ending) for ending in ("", "-wal", "-shm")]
-            assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o600] * 3
-        assert sorted(file.parent.glob(f"{file.name}*")) == [file]  # nothing is left beside it
-
-
-def test_a_ledger_that_others_can_read_is_warned_of_once(open_folder: Path) -> None:
-    path = open_folder / "it's.sqlite"
-    write(LedgerFile.locate(path))
-    path.chmod(0o640)
-    warn_if_open.cache_clear()  # as in a new process
-    with pytest.warns(
-        PrivacyWarning, match=r"it's.sqlite is open to other users \(mode 0640\).*; run: chmod 600 "
-    ) as said:
-        read_ledger(ledger=path)
-    assert len(said) == 1 and said[0].filename == __file__
-    write(LedgerFile.locate(path))
-
-
 SECRET = "hidden-81"
 
 
@@ -378,3 +328,37 @@ def test_an_upgrade_that_fails_half_way_changes_nothing(place: LedgerFile, next_
         assert execute(place.path, f"SELECT * FROM {schema.VERSION_TABLE}") == [("0001",)]
     assert LedgerFile.locate(tmp_path / "none.sqlite").upgrade() == ("0002", "0002")
     assert not (tmp_path / "none.sqlite").exists()
+
+
+@pytest.mark.parametrize("name", ["a%20b#", "é", "a?mode=memory&x=1"])
+def test_the_ledger_is_where_its_path_says(tmp_path: Path, name: str, mapped_template: Path) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    db, elsewhere = folder / "my.data.duckdb", folder / f"{name}.sqlite"
+    enter_release(db, "d")
+    Sanitizer.load(mapped_template, ledger=f"sqlite:///{elsewhere}").release(["alice"], dataset="e")
+    assert {path.name for path in folder.iterdir()} == {"my.data.ledger.sqlite", elsewhere.name}
+    assert list(tmp_path.iterdir()) == [folder]
+    assert [release.dataset for release in (*list_releases(db), *read_ledger(ledger=elsewhere).releases)] == ["d", "e"]
+
+
+def test_the_ledger_and_its_logs_are_private(open_folder: Path) -> None:
+    """Even if new files are open to everybody unless somebody says otherwise; those that others can read are told."""
+    (link := open_folder / "link.sqlite").symlink_to(open_folder / "it's.sqlite")
+    before = os.umask(0)
+    try:
+        write(place := LedgerFile.locate(link))
+        file = link.resolve()
+        with place.reading(), place.writing() as connection:
+            insert_entry(connection, make_release("d"))
+            made = [file.with_name(file.name + ending) for ending in ("", "-wal", "-shm")]
+            assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o600] * 3
+    finally:
+        os.umask(before)
+    assert sorted(open_folder.iterdir()) == [file, link]  # nothing is left beside it
+    file.chmod(0o640)
+    warn_if_open.cache_clear()  # as in a new process
+    with pytest.warns(PrivacyWarning, match=r"is open to other users \(mode 0640\).*; run: chmod 600 ") as said:
+        read_ledger(ledger=file)
+    assert len(said) == 1 and said[0].filename == __file__
+    write(LedgerFile.locate(file))

@@ -1,7 +1,7 @@
 """Settings are resolved in one place: given, else the key's, else the default."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import spacy
 
 from custext_sql import CusTextError, Policy, Sanitizer, connect, find_leaks, make_key, register, sanitize_file
 from custext_sql.errors import SettingError
-from custext_sql.experiments import attack_context, choose
+from custext_sql.experiments import choose
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.store.key_files import KeyFile, KeySettings
 
@@ -35,6 +35,8 @@ def test_what_is_not_given_comes_from_the_key(key: KeyFile) -> None:
         for name in ("mapping", "eps", "plus", "policy", "calibration", "language"):
             assert getattr(settled, name) == getattr(key.settings, name)
         assert settled.key is not None and settled.key.key.name == key.key.name
+    fresh = settled.without_key()
+    assert fresh.key is None and fresh == replace(settled, key=None) and fresh.with_key(key) == Settings.settle(key=key)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -51,13 +53,6 @@ def test_every_setting_of_a_key_is_settled() -> None:
     assert {field.name for field in fields(Settings)} - {"key"} == of_keys - made_for
 
 
-def test_fresh_draws_beside_a_key_have_its_settings(key: KeyFile) -> None:
-    keyed = Settings.settle(key=key)
-    fresh = keyed.without_key()
-    assert fresh.key is None and (fresh.eps, fresh.plus, fresh.policy) == (3.0, True, keyed.policy)
-    assert fresh.with_key(key) == keyed
-
-
 def test_python_sql_and_spacy_settle_alike(mapped_db: Path, key: KeyFile) -> None:
     sanitizer = Sanitizer.load(mapped_db, key_file=key.path)
     assert sanitizer.settings == Settings.settle(key=sanitizer.key)
@@ -71,26 +66,6 @@ def test_python_sql_and_spacy_settle_alike(mapped_db: Path, key: KeyFile) -> Non
     doc = nlp.make_doc("alice said bob went home")
     doc._.custext_record = "r"
     assert nlp(doc)._.custext == expected
-
-
-def test_a_dict_is_no_policy(mapped_db: Path) -> None:
-    """Its values may be words of a user's texts, so they are not in the message."""
-    given: Any = {"keep_words": ["Zyzzyva"]}
-    calls: list[Callable[[], object]] = [
-        lambda: Settings(policy=given),
-        lambda: Sanitizer.load(mapped_db, policy=given),
-        lambda: register(duckdb.connect(), mapped_db, policy=given),
-        lambda: find_leaks(["alice"], database=mapped_db, policy=given),
-        lambda: choose(mapped_db, data=["alice"], policy=given),
-        lambda: attack_context(mapped_db, data=["alice"], public=["bob"], policy=given),
-    ]
-    for call in calls:
-        with pytest.raises(SettingError) as error:
-            call()
-        assert str(error.value) == (
-            "policy must be one of strict, paper or a Policy; found dict; to change parts of the strict one: "
-            'Policy(unknown="keep", ...)'
-        )
 
 
 @pytest.mark.parametrize(
@@ -125,3 +100,19 @@ def test_no_surface_takes_what_is_no_setting(
         with pytest.raises(CusTextError, match=message):
             call()
     assert list(tmp_path.iterdir()) == [files[0]]
+
+
+def test_a_dict_is_no_policy(mapped_template: Path) -> None:
+    """Its values may be words of a user's texts, so they are not in the message."""
+    given: Any = {"keep_words": ["Zyzzyva"]}
+    calls: list[Callable[[], object]] = [
+        lambda: Sanitizer.load(mapped_template, policy=given),
+        lambda: register(duckdb.connect(), mapped_template, policy=given),
+        lambda: find_leaks(["alice"], database=mapped_template, policy=given),
+        lambda: choose(mapped_template, data=["alice"], policy=given),
+    ]
+    hint = 'found dict; to change parts of the strict one: Policy(unknown="keep", ...)'
+    for call in calls:
+        with pytest.raises(SettingError) as error:
+            call()
+        assert str(error.value) == f"policy must be one of strict, paper or a Policy; {hint}"
