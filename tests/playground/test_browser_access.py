@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from custext_sql.playground.serving import Address
-from tests.playground.browser import MARKS, Visit, expect
+from tests.playground.browser import MARKS, Error, Visit, expect
 from tests.playground.views import VIEWS
 
 pytestmark = MARKS
 
 PHONE, DESKTOP = {"width": 320, "height": 800}, {"width": 1280, "height": 800}
+NOWHERE = {"server": "http://127.0.0.1:1", "bypass": "127.0.0.1"}  # where requests to all others end
 STICKING_OUT = """() => {
   const inner = document.documentElement.clientWidth;
   const scrolls = element => element && (
@@ -46,7 +47,9 @@ def axe() -> str:
 def test_every_view_is_accessible_and_nothing_sticks_out(
     axe: str, releasing: Address, browse: Callable[..., Visit], size: dict[str, int], scheme: str
 ) -> None:
-    visit = browse(releasing, reduced_motion="reduce", viewport=size, color_scheme=scheme)
+    """And every view works while no other host can be reached."""
+    visit = browse(releasing, proxy=NOWHERE, reduced_motion="reduce", viewport=size, color_scheme=scheme)
+    visit.expected = ("unreachable.example",)
     visit.open()
     for name, go in VIEWS.items():
         go(visit)
@@ -54,6 +57,10 @@ def test_every_view_is_accessible_and_nothing_sticks_out(
         visit.page.evaluate(axe)  # not as a script of the page, which its policy forbids
         assert (name, visit.page.evaluate(AXE)) == (name, [])
         assert (name, visit.page.evaluate(STICKING_OUT), visit.page.evaluate(CLIPPED)) == (name, [], [])
+    assert {"/api/setup", "/page/main.js"} <= {url.removeprefix(visit.origin) for url in visit.requests}
+    assert [url for url in visit.requests if "?" in url and "/api/files?name=" not in url] == []
+    with pytest.raises(Error, match="ERR_PROXY"):
+        visit.page.goto("http://unreachable.example/")
 
 
 def test_violations_and_what_sticks_out_would_be_found(axe: str, visit: Visit) -> None:

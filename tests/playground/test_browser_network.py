@@ -1,19 +1,15 @@
 """The page asks nobody but its server, and its policy forbids everything else, in a browser."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
 import pytest
 
-from custext_sql.playground.serving import Address
-from tests.playground.browser import MARKS, Error, Page, Visit, expect
-from tests.playground.views import VIEWS
+from tests.playground.browser import MARKS, Page, Visit, expect
 
 pytestmark = MARKS
-
-NOWHERE = {"server": "http://127.0.0.1:1", "bypass": "127.0.0.1"}  # where requests to all others end
 
 
 def read_forbidden(visit: Visit) -> list[str]:
@@ -22,24 +18,6 @@ def read_forbidden(visit: Visit) -> list[str]:
     visit.wait_until(lambda: visit.page.evaluate("window.forbidden.length"))
     found: list[str] = visit.page.evaluate("window.forbidden")
     return found
-
-
-def test_every_view_works_while_no_other_host_can_be_reached(releasing: Address, browse: Callable[..., Visit]) -> None:
-    visit = browse(releasing, proxy=NOWHERE)
-    visit.expected = ("unreachable.example",)
-    asked: list[str] = []
-    session = visit.context.new_cdp_session(visit.page)
-    session.on("Network.requestWillBeSent", lambda event: asked.append(event["request"]["url"]))
-    session.send("Network.enable")
-    visit.open()
-    for go in VIEWS.values():
-        go(visit)
-    own = (f"{visit.origin}/", f"blob:{visit.origin}/")
-    assert {"/api/setup", "/page/main.js"} <= {url.removeprefix(visit.origin) for url in asked}
-    assert [url for url in asked if not url.startswith(own)] == []
-    assert [url for url in asked if "?" in url and "/api/files?name=" not in url] == []
-    with pytest.raises(Error, match="ERR_PROXY"):
-        visit.page.goto("http://unreachable.example/")
 
 
 def test_only_requests_to_the_server_carry_the_token(visit: Visit) -> None:
