@@ -73,6 +73,13 @@ def test_every_text_format_takes_an_encoding(db: Path, folder: Path, suffix: str
     assert "it looks like UTF-16" in run("diff", f"in{suffix}", *column).output
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_a_wrong_encoding_that_leaves_utf_16_is_refused(db: Path, folder: Path, suffix: str) -> None:
+    (folder / f"in{suffix}").write_bytes('[{"text": "alice"}]'.encode("utf-16"))
+    refused = run("sanitize", f"in{suffix}", "out.csv", "--column", "text", "--encoding", "latin-1")
+    assert "it looks like UTF-16" in refused.output and not (folder / "out.csv").exists()
+
+
 def test_folders_and_streams_take_an_encoding(db: Path, folder: Path) -> None:
     (folder / "parts").mkdir()
     for name in ("a.csv", "b.csv"):

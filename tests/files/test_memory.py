@@ -27,7 +27,7 @@ def test_a_release_of_short_rows_gets_little_memory() -> None:
     limits = []
     for length in (80, 8000):
         with open_instance() as connection:
-            connection.execute(f"CREATE TABLE texts AS SELECT repeat('x', {length}) AS text FROM range(10)")
+            connection.execute(f"CREATE TABLE texts AS SELECT repeat('x', {length}) AS text, '' AS line FROM range(10)")
             usual = read_limit(connection)
             limit_memory(connection, open_table(connection, "memory", "texts"))
             limits.append((usual, read_limit(connection)))

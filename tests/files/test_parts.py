@@ -155,6 +155,14 @@ def test_parts_that_do_not_belong_to_the_release_are_refused(mapped_db: Path, tm
         sanitize_part(keyed.sanitizer, column)
     with pytest.raises(SettingError, match="IDs are only for draws from a key"):
         sanitize_part(fresh, column, pa.array([1, 2]))
+    for wrong_ids in ([1.0, 2.0], [True, False], [b"1", b"2"]):  # 1 and 1.0 would be different records
+        with pytest.raises(SettingError, match="IDs must be strings or missing; found a column of"):
+            sanitize_part(keyed.sanitizer, column, pa.array(wrong_ids))
+    for uneven in ({**column, "title": pa.array(["carol"])}, {"title": pa.array(["carol"]), **column}):
+        with pytest.raises(SettingError, match="must have the same number of rows"):
+            sanitize_part(fresh, uneven)
+    with pytest.raises(SettingError, match="a part must have at least one column"):
+        sanitize_part(fresh, {})
     for other in (fresh, Sanitizer.load(mapped_db, eps=2), Sanitizer.load(mapped_db, policy="paper")):
         with pytest.raises(SettingError, match="a part was made with other settings than the release"):
             add_part(keyed, sanitize_part(other, column)[1])
