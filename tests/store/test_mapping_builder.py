@@ -10,6 +10,7 @@ from custext_sql import CusTextError, build_mapping, list_mappings, load_embeddi
 from custext_sql.arrays import Floats
 from custext_sql.mapping.similarity import STEPS
 from tests import oracle
+from tests.cli.test_commands import run
 from tests.vector_samples import stored_vectors, write_glove
 
 
@@ -148,6 +149,9 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
     name = "small-euclidean-k4"
     with pytest.raises(CusTextError, match=f"mapping '{name}' already exists with different settings"):
         build_mapping(mapped_db, embedding="small", k=5, name=name)
+    command = run("--db", mapped_db, "map", "--embedding", "small", "--k", "5", "--name", name)
+    assert command.exit_code == 1 and f"mapping '{name}' already exists with different settings" in command.output
+    assert "use --replace" in command.output and load_mapping(mapped_db, name).info.k == 4
     assert build_mapping(mapped_db, embedding="small", k=5, name=name, replace=True).info.k == 5
     assert sorted(load_mapping(mapped_db, name).sizes) == [5, 5, 6]
     # Fewer words of the same file: the same recipe, but another result.
