@@ -22,7 +22,6 @@ from custext_sql.store.database_files import new_database
 from custext_sql.store.embeddings import Embedding
 from custext_sql.store.rewriting import compact_database, upgrade_database
 from custext_sql.store.schema import REVISIONS
-from tests.shipped_stopwords import STOPWORDS
 
 EVERYTHING = {  # what a database contains, as DuckDB reports it
     "columns": """
@@ -59,12 +58,6 @@ def test_fields_of_a_row_are_the_columns_of_its_table(row: type[Any], table: str
     types = {"VARCHAR": str, "INTEGER": int, "BIGINT": int, "BOOLEAN": bool, "TIMESTAMP": datetime}
     found = {name: types[kind] | None if nullable else types[kind] for name, kind, nullable in fetch(fresh_db, query)}
     assert found == get_type_hints(row) and list(found) == [field.name for field in fields(row)]
-
-
-def test_a_new_database_has_the_shipped_stopwords_and_the_newest_revision(fresh_db: Path) -> None:
-    rows = fetch(fresh_db, "SELECT language, word, source FROM stopwords ORDER BY ALL")
-    assert rows == sorted(("english", word, "NLTK stopwords corpus, the list of 179 words") for word in STOPWORDS)
-    assert fetch(fresh_db, "FROM alembic_version") == [(REVISIONS[-1],)]
 
 
 FOLDERS = [("versions", REVISIONS), ("ledger", schema.REVISIONS)]
