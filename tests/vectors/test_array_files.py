@@ -129,7 +129,6 @@ def test_the_digest_tells_other_words_and_other_numbers(db_path: Path) -> None:
     assert len(set(digests.values())) == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "words, vectors, message",
     [
