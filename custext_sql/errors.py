@@ -14,7 +14,7 @@ class CusTextError(Exception):
 
 
 class DatabaseError(CusTextError):
-    """A custext database is missing, locked, at another revision, or not a custext database."""
+    """A database or ledger is missing, locked, damaged, at another revision, or not one of custext-sql."""
 
 
 class ForeignFileError(DatabaseError):
@@ -42,7 +42,7 @@ class CertificateError(CusTextError):
     def __init__(self, group: int, eps: float, words: Sequence[str] = ()) -> None:
         named = f" ({', '.join(words[:5])}{', ...' if words[5:] else ''})" if words else ""
         super().__init__(
-            f"group {group}{named}: found no weights that satisfy eps = {eps:g} for every two words of the group; "
+            f"group {group}{named}: found no weights that satisfy eps = {eps:g} for every pair of words in the group; "
             "nothing was sampled from it"
         )
         self.group = group
@@ -121,7 +121,7 @@ def tell_arrow_type(kind: object) -> str:
 
 
 FULL = "the disk is full"
-FULL_BY_SPILLING = f"{FULL}; temporary files need room"
+FULL_BY_SPILLING = f"{FULL}; temporary files need space"
 
 # A message that contains one of these phrases may quote data around it, so it is replaced as a whole.
 _FAILURES = {  # the phrase of the system: our wording

@@ -16,12 +16,12 @@ IN_CLEAR = "in the clear"
 
 
 class Kind(IntEnum):
-    """The kind of a word, which decides what happens to it. Arrays count kinds in this order.
+    """The kind of a word, which decides what happens to it. Arrays of counts have one column per kind, in this order.
 
     REPLACED: in the mapping; replaced by a word of its group. STOPWORD: kept because of `plus`. NUMBER: only digits,
     and not in the mapping. UNKNOWN: any other word that is not in the mapping. ENDING: an English ending after an
     apostrophe; kept. KEPT: not selected as sensitive, or listed as a word to keep; kept. ALONE: the only word of its
-    group that would be replaced, so it would hide among none; masked. UNIT: an e-mail address, a number, a date or the
+    group that would be replaced, so no other would hide it; masked. UNIT: an e-mail address, a number, a date or the
     like, which the policy masks as a whole.
     """
 
@@ -36,7 +36,7 @@ class Kind(IntEnum):
 
     def find_in(self, kinds: "Kinds") -> "Flags":
         """Return which words are of this kind."""
-        found: Flags = kinds == self.value  # compared with the enum member itself, NumPy would widen the array
+        found: Flags = kinds == self.value  # comparing with the enum member would make NumPy widen the array
         return found
 
 
@@ -59,7 +59,7 @@ class Fate(Enum):
 class Treatment:
     """What becomes of the words of a kind, and how they are counted.
 
-    name: of their count in receipts, in the ledger and in JSON. becomes: the mask that replaces them, or else what they
+    name: what receipts, the ledger and JSON call their count. becomes: the mask that replaces them, or else what they
     become, in words. choice: the choice of the policy for which this holds, if the policy has a choice. suffix: what is
     added to the label of the kind.
     """
@@ -76,7 +76,7 @@ class KindEntry:
     """One kind of word in the table.
 
     label, labels: for one such word, and for several. mark: its color on pages and in terminals: green, gray, yellow,
-    orange, red or purple. weight: of several kinds in one token, the heaviest is shown. about: a sentence for people.
+    orange, red or purple. weight: if a token has several kinds, the heaviest is shown. about: a sentence for people.
     treatments: what becomes of it; one for each choice of the policy, if `setting` names a field of `Policy`.
     """
 
@@ -95,7 +95,7 @@ KINDS = {  # in the order in which they are shown
         (Treatment("replaced", Fate.REPLACED, "a word of its group"),),
     ),
     Kind.STOPWORD: KindEntry(
-        *("stopword kept", "stopwords kept", "gray", 2, "Kept, because stopwords are kept (plus)."),
+        *("stopword kept", "stopwords kept", "gray", 2, "A stopword, kept because of the setting plus."),
         (Treatment("stopwords", Fate.KEPT),),
     ),
     Kind.UNKNOWN: KindEntry(
@@ -150,7 +150,7 @@ def find_treatments(choices: Mapping[str, str]) -> dict[Kind, Treatment]:
 
 
 def list_treatments(numbers: str) -> Iterator[tuple[KindEntry, Treatment]]:
-    """Yield each count once, with its kind. numbers: the choice of the policy for numbers, which all have one count."""
+    """Yield each count once, with its kind. numbers: the policy's choice for numbers, which share one count."""
     for entry in KINDS.values():
         for one in entry.treatments:
             if entry.setting != "numbers" or one.choice == numbers:
@@ -158,7 +158,7 @@ def list_treatments(numbers: str) -> Iterator[tuple[KindEntry, Treatment]]:
 
 
 class Counted:
-    """Has the words of each kind in `counts`, by name, and each of these as an attribute too, such as `replaced`."""
+    """Has the number of words of each kind in `counts`, by name, and also as attributes, such as `replaced`."""
 
     counts: Mapping[str, int] | None  # None: unknown
 
@@ -169,7 +169,7 @@ class Counted:
 
 
 def spread_counts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record with each count in the place of `counts`."""
+    """Return the fields of a record, with one field per count in place of `counts`."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         found |= {name: value} if name != "counts" else dict.fromkeys(COUNTS) if value is None else value

@@ -46,7 +46,7 @@ def examples(*lines: str) -> Decorator:
 
 
 def refuse(wrong: object, message: str) -> None:
-    """Fail with a message about the arguments, with exit status 2, if something is wrong."""
+    """Exit with status 2 and a message about the arguments if `wrong` is true."""
     if wrong:
         raise click.UsageError(message)
 
@@ -63,9 +63,9 @@ def together(*options: Decorator) -> Decorator:
 
 
 def _combined(name: str, combine: Callable[[dict[str, Any]], Any], *options: Decorator) -> Decorator:
-    """Return a decorator that adds options to a command, which gets them combined, under a name.
+    """Return a decorator that adds options to a command and passes them to it combined, as one argument of that name.
 
-    combine: takes its options out of all that the command is given, and returns what they mean.
+    combine: removes these options from the arguments of the command, and returns the value that they stand for.
     """
 
     def decorate(command: Callable[..., Any]) -> Any:
@@ -139,22 +139,22 @@ calibration = choice("--calibration", "paper", "tight", help=_CALIBRATION)
 mapping = click.option("--mapping", help="Name of the mapping.  [default: the default mapping of the database]")
 language = click.option("--language", default="english", help=_LANGUAGE.format(""))
 seed = shown("--seed", default=0, type=SEED, help="Seed of the draws.")
-# What these leave out is that of the key, if there is one.
+# A setting that is not given is the key's, if there is one.
 keyed_eps = click.option("--eps", type=float, help=f"{_EPS}  [default: the key's, else 1.0]")
 keyed_plus = flag("--plus", default=None, help=_PLUS)
 keyed_calibration = choice("--calibration", "paper", "tight", default=None, help=_CALIBRATION)
 keyed_language = click.option("--language", help=_LANGUAGE.format("the key's, else "))
-record_column = named("--record-column", help="Column of IDs, needed with a key; the record is COLUMN:ID.")
-keep_words = file("--keep-words", help="Public words that stay, one per line, such as the labels of speakers.")
+record_column = named("--record-column", help="Column of row IDs, needed with a key; a record is TEXT_COLUMN:ID.")
+keep_words = file("--keep-words", help="File of public words to keep, one per line, such as speaker labels.")
 
 _PARTS = {
     "unknown": (
         ["keep", "mask", "random"],
         "Words outside the vocabulary: keep them, mask them, or replace them with a random word of the vocabulary.",
     ),
-    "numbers": (["shape", "mask", "keep"], "Numbers outside the vocabulary: randomize the digits, mask, or keep."),
+    "numbers": (["shape", "mask", "keep"], "Numbers outside the vocabulary: random digits (shape), mask, or keep."),
     "case": (["lower", "match"], "Replacements in lower case, or in the case of the original, which reveals it."),
-    "units": (["mask", "keep"], "E-mail addresses, phone numbers, dates, ...: one mask each, or treat them as words."),
+    "units": (["mask", "keep"], "E-mail addresses, phone numbers, dates, ...: one mask each, or treat as other words."),
 }
 POLICY = ("policy", *_PARTS, "keep_words")
 
@@ -167,7 +167,7 @@ def policy(default: str | None = None) -> Decorator:
     strict = {None: ", the default without a key", "strict": ", the default"}.get(default, "")
     text = (
         f"For units, and for words and numbers outside the vocabulary: mask them all (strict{strict}), or, as in the "
-        "paper, keep the words and randomize digits (paper). The next options change parts of it."
+        "paper, keep the words and randomize digits (paper). The options below change parts of the policy."
     )
     names = choice("--policy", "strict", "paper", default=default, show_default=True, help=text)
     parts = (choice(f"--{name}", *some, default=None, help=about) for name, (some, about) in _PARTS.items())
@@ -175,9 +175,10 @@ def policy(default: str | None = None) -> Decorator:
 
 
 def _find_policy(given: dict[str, Any], usual: str) -> "str | Policy | None":
-    """Return the policy that some options ask for: a name, or None, if there are no others.
+    """Return the policy that the options ask for.
 
-    Options change parts of the named policy, else of the key's, else of the usual one.
+    Without options that change parts of it, return the value of --policy: a name or None. Otherwise, change these parts
+    in the named policy, else in the key's, else in the usual one.
     """
     name: str | None = given.pop("policy")
     parts = {part: value for part in POLICY[1:] if (value := given.pop(part)) is not None}
@@ -215,7 +216,7 @@ dataset = together(
 # Texts: INPUT, or --data and --table, with --column; and --public
 
 DATA_AND_TABLE = "--data and --table go together: a DuckDB file and one of its tables."
-NO_QUOTES = "CSV and TSV: quotes are ordinary characters, as in GLUE's files."
+NO_QUOTES = "CSV and TSV: treat quotes as ordinary characters, as GLUE's files do."
 _FILES = ("format", "encoding", "no_quotes")
 prior = file("--prior", help="Word frequencies to use instead of those in INPUT: a word and a number per line.")
 
@@ -263,7 +264,7 @@ def _find_texts(given: dict[str, Any], *, required: bool) -> "Texts | None":
     refuse((data is None) != (table is None), DATA_AND_TABLE)
     refuse(data is not None and path is not None, "Expected INPUT, or --data and --table; found both.")
     if path is None and written:
-        raise click.UsageError(f"{written[0]} is for files; {'a table has none' if data else 'give one as INPUT'}.")
+        raise click.UsageError(f"{written[0]} is for files; {'leave it out' if data else 'give one as INPUT'}.")
     if data is not None:
         return DataTable(data, table)
     if path is None:
@@ -303,7 +304,7 @@ def _find_public(given: dict[str, Any]) -> "Texts | None":
     if table is None:
         return DataFiles(path, format, encoding, not no_quotes)
     if format or encoding or no_quotes:
-        raise click.UsageError(f"{written[-1]} is for files; a table has none.")
+        raise click.UsageError(f"{written[-1]} is for files; leave it out for a table.")
     return DataTable(path, table)
 
 
@@ -311,12 +312,12 @@ def _find_public(given: dict[str, Any]) -> "Texts | None":
 
 
 def write_given(values: dict[str, Any]) -> list[str]:
-    """Return the options that have a value as they are typed, such as --no-quotes for no_quotes."""
+    """Return the options that have a value, spelled as on the command line, such as --no-quotes for no_quotes."""
     return [f"--{name.replace('_', '-')}" for name, value in values.items() if value not in (None, False)]
 
 
 def repeat(*names: str) -> str:
-    """Return those options that were given on the command line, with their values, for another command."""
+    """Return which of the named options were given on the command line, with their values, for another command."""
     context = click.get_current_context()
     given = [name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
     values = zip(write_given(dict.fromkeys(given, True)), map(context.params.__getitem__, given), strict=True)
@@ -324,7 +325,7 @@ def repeat(*names: str) -> str:
 
 
 def show_input(data: "Texts | None") -> str:
-    """Return the arguments with which a command names texts; INPUT if there are none."""
+    """Return the arguments with which a command names texts; the word INPUT if `data` is None."""
     from custext_sql.files.inputs.texts import DataFiles, DataTable
 
     if data is None:

@@ -46,7 +46,7 @@ _SHOWN = 100  # rows in a table on the terminal
 @options.flag("--no-quotes", help=options.NO_QUOTES)
 @options.file("--data", help="DuckDB file with the table; OUTPUT is a new table in it, or a file.")
 @options.named("--table", help="Table of --data to sanitize.")
-@click.option("--key-file", metavar="PATH", help="Key with its settings; gives a text the same output every time.")
+@click.option("--key-file", metavar="PATH", help="Key with its settings; equal records and texts give equal outputs.")
 @options.record_column
 @click.option("--max-row-eps", type=float, metavar="B", help="Refuse the release if any row would spend more than B.")
 @click.option(
@@ -57,7 +57,7 @@ _SHOWN = 100  # rows in a table on the terminal
 )
 @options.named("--dataset", help="Name of the data in the ledger.  [default: its files or its table]")
 @options.dataset
-@options.flag("--append", help="Add only the rows whose IDs the output table does not have yet.")
+@options.flag("--append", help="Add only rows whose IDs are not in the output table yet; needs --record-column.")
 @options.force("output")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: no protection.")
 @options.json
@@ -74,7 +74,7 @@ def sanitize_command(
 ) -> None:
     """Sanitize a text, or INPUT into OUTPUT.
 
-    INPUT is a file (CSV, TSV, JSON lines, Parquet, lines of text), a folder, a quoted pattern of files, or - for
+    INPUT is a file (CSV, TSV, JSON, Parquet, lines of text), a folder, a quoted pattern of files, or - for
     standard input; for a table, give --data and --table instead. OUTPUT appears only when it is complete, and is always
     UTF-8. Every release is entered in the ledger.
     """
@@ -210,8 +210,8 @@ def sql_command(
     """Run one query in DuckDB with custext_sanitize, custext_sanitize_keyed and custext_epsilon.
 
     The query names files, or tables of --data; without --data it also sees the tables of the custext database. It can
-    only return rows: they are shown, or written by --output or --into. Every query that sanitizes is entered in the
-    ledger.
+    only return rows, which are shown, or written with --output or --into. Every query that sanitizes is entered in the
+    ledger, and so are unsanitized rows that --allow-raw lets it write.
     """
     from custext_sql import Dataset, Sanitizer
     from custext_sql.files.query_releases import ReleasingQuery
@@ -274,7 +274,7 @@ def keygen_command(db: str | None, path: str, **settings: Any) -> Iterator[Any]:
 
     All words of an edited text are drawn again. A key is tied to the settings given here, because sanitizing a text
     under other settings draws it again. Use it for one dataset only. Keep the file secret: anyone who has it can check
-    guesses of a text. Only your user account can read it. An existing file is never overwritten.
+    guesses about a text. Only your user account can read it. An existing file is never overwritten.
     """
     from custext_sql import make_key
     from custext_sql.store.key_files import FORMAT
@@ -285,7 +285,7 @@ def keygen_command(db: str | None, path: str, **settings: Any) -> Iterator[Any]:
     click.echo(f"{path}: key {made.key.name}, for these settings only:")
     for name, value in {**_describe_settings(made.settings), "format": FORMAT}.items():
         click.echo(f"  {name:<12} {value}")
-    click.echo("Keep it secret: with it, anyone can check guesses of a text, and fill in words missing from one.")
+    click.echo("Keep it secret: with it, anyone can check guesses about a text, and so find its missing words.")
     click.echo("Use it for one dataset only. Give each text its own record ID, the same one every time.")
     click.echo("Do not use it where callers can choose texts or record IDs.")
 

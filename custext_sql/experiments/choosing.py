@@ -293,7 +293,7 @@ def _open_attacker(
 
 
 def sample_texts(texts: Sequence[str], words: int = _WORDS, fewest: int = _FEWEST) -> Sequence[str]:
-    """Return texts at equal distances over all of them, with about so many words; all texts if they have fewer."""
+    """Return evenly spaced texts with about that many words, at least `fewest` texts; all if there are no more."""
     number = max(fewest, round(len(texts) * words / max(1, sum(len(text.split()) for text in texts))))
     return texts if number >= len(texts) else [texts[place * len(texts) // number] for place in range(number)]
 

@@ -181,7 +181,7 @@ def leave_out(name: str, given: Sequence[str], texts: Sequence[str]) -> list[str
 
 
 def normalize_text(text: str) -> str:
-    """Return a text without the differences that do not make it another text."""
+    """Return a text in the form in which texts are compared, without regard to case and white space."""
     return " ".join(text.casefold().split())
 
 

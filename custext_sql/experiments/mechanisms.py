@@ -42,7 +42,7 @@ def part_of(progress: ShareDone | None, number: int, count: int) -> ShareDone:
 
 
 def cut(sizes: Numbers, most: int) -> Iterator[slice]:
-    """Yield slices of consecutive sizes that add up to so much at most, or of a single larger one."""
+    """Yield slices of consecutive sizes that add up to at most `most`; a larger size is a slice of its own."""
     ends, start = np.append(0, np.cumsum(sizes)), 0
     while start < len(sizes):
         stop = max(start + 1, int(ends.searchsorted(ends[start] + most, "right")) - 1)

@@ -188,7 +188,7 @@ def count_for_likeliest(matrix: Floats, word: int, simulations: int, generator: 
 
 @cache
 def _draw_normal(size: int) -> Floats:
-    """Return numbers that are as good for one word as for another, since they only say where to begin."""
+    """Return normally distributed numbers, the same for every word, since they only decide where a search begins."""
     return np.random.default_rng(0).standard_normal((_NORMAL, size))
 
 

@@ -68,7 +68,7 @@ class ReleaseReport:
 
 
 def open_release(name: str, **options: Unpack[ReleaseOptions]) -> Release[Sanitizer]:
-    """Return a release with the given settings, counted but not yet made; see `Release`. name: what messages call it.
+    """Return a new release with the given settings, of which nothing is drawn yet; see `Release`. name: for messages.
 
     Raise a CusTextError if a setting is wrong.
     """

@@ -16,14 +16,14 @@ from custext_sql.parameters import count_of
 from custext_sql.store.database import Database, reading
 from custext_sql.store.mappings import read_infos
 
-Keyed = dict[tuple[str, str], Decimal]  # what each key has spent on one record, by key and data
+Keyed = dict[tuple[str, str], Decimal]  # the most that each key has spent on any one record, by key and data
 
 _DIGITS = 60  # more than any sum of releases needs
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What was spent on a row. eps: None if unknown. at_least: whether it may be more."""
+    """The most that was spent on any one row. eps: None if unknown. at_least: whether it may be more."""
 
     eps: Decimal | None
     at_least: bool
@@ -33,10 +33,10 @@ class Spent:
 class Total:
     """What the releases of one dataset, and all others that share data with it, have spent together.
 
-    dataset: the name of the data. releases: how many there are. pending: how many of them are not complete.
-    total_eps: what any one row has spent at most. Fresh releases add up, each with its largest row; those by a key
-        count record by record, so that a key adds its largest record. None if it is unknown, because a release was
-        interrupted or data was released unprotected.
+    dataset: the name of the data. releases: how many there are. pending: how many of them are pending.
+    total_eps: the most that any one row has spent. Fresh releases add up, each with its largest row; those by a key
+        count record by record, so that a key adds its largest record. None if it is unknown, because a release is
+        running or was interrupted, or data was released unprotected.
     at_least: whether it may be more, because a query, a connection or a pipeline may have drawn a row more than once.
     raw: whether data was released unprotected.
     """
@@ -57,7 +57,7 @@ def add_up(releases: Sequence[Entry], keyed: Keyed) -> list[Total]:
     """Return the total of each dataset.
 
     Releases that share a file, a table or a name add up for it; the total of a dataset is that of its worst part.
-    The parts of one run count once, since each has other rows.
+    Of the releases of one run, only the largest counts, since each has different rows.
     """
     names: dict[str, str] = {}  # folded -> as first written
     by_name, by_part = defaultdict[str, set[str]](set), defaultdict[str, list[Entry]](list)
@@ -104,12 +104,12 @@ def sum_spent(releases: Iterable[Entry], keyed: Keyed) -> Spent:
 
 
 def name_scope(release: Entry) -> tuple[str, str]:
-    """Return what the records of a keyed release are counted by: the key, and the name of the data."""
+    """Return the scope in which records of a keyed release are counted: the key, and the name of the data."""
     return str(release.key_id), fold(release.dataset)
 
 
 def list_parts(release: Entry) -> set[str]:
-    """Return the files or tables of a release, or else the name of its dataset, folded."""
+    """Return the files of a release, or else the name of its dataset, such as a table, folded."""
     return {fold(part) for part in release.parts or [release.dataset]}
 
 
@@ -125,7 +125,7 @@ def write_eps(eps: Decimal | None) -> str:
 
 
 def check_budget(releases: Sequence[Entry], keyed: Keyed, release: Entry, budget: float, after: Keyed) -> None:
-    """Raise BudgetError if a row of the data might exceed a total eps with this release.
+    """Raise BudgetError if this release might take a row of the data over the budget.
 
     keyed: what keys have spent so far; after: with this release.
     """
@@ -159,7 +159,7 @@ def check_release(
 ) -> None:
     """Raise a CusTextError if the earlier releases do not allow this one, whatever it spends.
 
-    database: the one with the mappings. appends_to: the output that the release adds rows to, if it does.
+    database: the one with the mappings. appends_to: the output to which the release adds rows, if it adds to one.
     """
     if appends_to is not None:
         _check_columns(earlier, release, appends_to)
@@ -172,7 +172,7 @@ def check_release(
 
 
 def _check_columns(earlier: Sequence[Entry], release: Entry, output: str) -> None:
-    """Raise SettingError if the rows of the output were sanitized in other columns."""
+    """Raise SettingError if different columns were sanitized in the rows that the output already has."""
     before = [other for other in earlier if any(made["name"] == output for made in other.outputs)]
     if before and {*map(fold, before[-1].sanitized)} != {*map(fold, release.sanitized)}:
         raise SettingError(
@@ -182,9 +182,10 @@ def _check_columns(earlier: Sequence[Entry], release: Entry, output: str) -> Non
 
 
 def _check_key(earlier: Sequence[Entry], release: Entry, *, reuse: bool) -> None:
-    """Raise KeyFileError if the key was used for other data, or if it knew the rows of this data by another column.
+    """Raise KeyFileError if the key was used for other data, or with another record column for this data.
 
-    In other data, equal records would get the same draws. By another column, all rows would be drawn again, uncounted.
+    Records of other data with the same ID would get the same draws. With another column, every row would be drawn again
+    under a new record, so that the two draws would not add up.
     """
     used = [other for other in earlier if other.key_id == release.key_id and not is_nameless(other.dataset)]
     related, column = find_related(used, release), release.record_column
@@ -206,11 +207,11 @@ def _check_key(earlier: Sequence[Entry], release: Entry, *, reuse: bool) -> None
 
 @dataclass(frozen=True)
 class SecondMapping:
-    """Earlier releases of the same data used only other mappings: everyone sees a second group of every word.
+    """What a release reveals if earlier releases of the same data used only other mappings: a second group for words.
 
-    before: the mapping of the last of them. least, median: with how many words a word shares both groups, itself
-    included: the fewest, and the median over words. Both are 0 if the mappings have no word in common, and None if a
-    mapping is not in the database; `missing` is the name of that one.
+    before: the mapping of the last of them. least, median: how many words, itself included, share both groups with a
+    word: the fewest, and the median over words. Both are 0 if the mappings have no word in common, and None if one of
+    the mappings is not in the database; `missing` is its name.
     """
 
     before: str
@@ -220,7 +221,7 @@ class SecondMapping:
 
 
 def _check_mapping(earlier: Sequence[Entry], release: Entry, database: Database) -> None:
-    """Raise BudgetError if the same data was released before, but only under other mappings."""
+    """Raise BudgetError if some of the data was released before, but only under other mappings."""
     found = find_second_mapping(earlier, release, database)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""The entries of the ledger, one per release. They contain no text and no SQL of the user."""
+"""The entries of the ledger, one per release. They contain neither the user's texts nor the user's SQL."""
 
 import unicodedata
 import uuid
@@ -12,8 +12,8 @@ from custext_sql.kinds import Counted, spread_counts
 from custext_sql.sanitizer.receipt import Receipt
 
 PENDING, COMPLETE, SETTLED = "pending", "complete", "settled"
-RAW = "raw"  # in place of draws: the release was not protected at all
-_NOT_COPIED = frozenset({"mapping", "fingerprint", "eps", "largest_row_eps"})  # receipts have them too
+RAW = "raw"  # a value of `draws`: nothing in the release was protected
+_NOT_COPIED = frozenset({"mapping", "fingerprint", "eps", "largest_row_eps"})  # the entry sets its own
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Entry(Counted):
     state: "pending" until the output is in its place, then "complete"; "settled" if a person said what a pending
         release counts as. started_at, completed_at: UTC, without a time zone; completed_at is None while the release is
         pending. version: of custext-sql.
-    dataset: the name of the data, such as a path. parts: the files or the table of the release, empty if the dataset
-        was given a name; releases that share one add up. sanitized, copied, dropped: columns of the input, by what
-        became of them. outputs: what was written: the "name" of each file, with its "sha256", or of a table.
+    dataset: the name of the data, such as a path. parts: the files of the release; none for a table or named dataset;
+        releases that share one add up. sanitized, copied, dropped: columns of the input, by what became of them.
+        outputs: what was written: the "name" and "sha256" of each file, or the "name" of a table.
     mapping, fingerprint: the name of the mapping, and the SHA-256 of its words, groups and scores.
     eps: the privacy budget per word, the largest one if there were several. plus: whether stopwords were kept; None if
         a query set it per row. policy, calibration: see `Settings`.
@@ -130,7 +130,7 @@ def new_id() -> str:
 
 
 def finish(release: Entry) -> Entry:
-    """Return the release as complete, from now on."""
+    """Return the release marked as complete, as of now."""
     return replace(release, state=COMPLETE, completed_at=now())
 
 

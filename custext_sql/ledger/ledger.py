@@ -21,7 +21,7 @@ from custext_sql.parameters import check_limit, check_path, check_type, count_of
 from custext_sql.store.database import Database
 from custext_sql.store.outputs import hash_file, publish_text
 
-SHOWN = 8  # characters of an ID that are shown; any that are unique are accepted
+SHOWN = 8  # characters of an ID that are shown; any unique beginning is accepted
 _ID = re.compile(r"[0-9a-f]{1,32}")
 _LONGEST = 500  # characters of a reason
 
@@ -92,7 +92,7 @@ def find_releases(
 
 
 def read_all(place: LedgerFile) -> tuple[list[Entry], Keyed]:
-    """Return all entries, oldest first, and what each key has spent on one record."""
+    """Return all entries, oldest first, and the most that each key has spent on any one record."""
     settle_all()
     with place.reading() as connection:
         if connection is None:
@@ -111,11 +111,11 @@ def strike_release(database: Database = None, *, release: str, reason: str, ledg
     release: the ID of the release, or its first characters if no other ID starts with them. reason: up to 500
     characters. SettingError if there is no such release, or no reason; DatabaseError if the ledger cannot be written.
     """
-    check_type(reason, str, "reason must be a text")
+    check_type(reason, str, "reason must be a string")
     found = " ".join(reason.split())
     if not 0 < len(found) <= _LONGEST:
         raise SettingError(
-            f'a release is struck through with a reason of 1 to {_LONGEST} characters: --reason "..." (in Python: '
+            f'to strike a release through, give a reason of 1 to {_LONGEST} characters: --reason "..." (in Python: '
             f"reason=...); found {count_of(len(found), 'character')}"
         )
     return _correct(database, ledger, release, lambda entry: replace(entry, struck_at=now(), struck_reason=found))
@@ -139,8 +139,8 @@ def settle_release(
 
     If what it spent is in the ledger, it counts as that. If not, row_eps says what it counts as: the most that it may
     have spent on one row, which is eps times the number of words of the longest row; 0 if nothing came out. The state
-    of the entry is "settled" then. SettingError if there is no such release, it is not pending, or row_eps is missing
-    or not needed.
+    of the entry is then "settled". SettingError if there is no such release, it is not pending, or row_eps is missing,
+    or is given although what the release spent is known.
     """
     check_limit(row_eps, "--row-eps", "row_eps", or_zero=True)
 
@@ -189,7 +189,7 @@ def _find(entries: list[Entry], start: str) -> Entry:
         raise SettingError(f"no release has an ID that starts with {start}; to see all, run: custext ledger")
     if len(found) > 1:
         raise SettingError(
-            f"{len(found)} releases have IDs that start with {start}; give more of it: "
+            f"{len(found)} releases have IDs that start with {start}; give more characters: "
             f"{', '.join(entry.release_id[: len(start) + 4] for entry in found[:5])}"
         )
     return found[0]

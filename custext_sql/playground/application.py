@@ -48,7 +48,7 @@ _FILE: dict[int | str, dict[str, Any]] = {200: {"description": "the sanitized fi
 
 
 class _Desk:
-    """Works for requests in threads, for some at a time. A request whose client has left meanwhile is dropped."""
+    """Does the work of requests in threads, a few at a time. A waiting request whose client has left is dropped."""
 
     def __init__(self, seats: int) -> None:
         self._seats = asyncio.Semaphore(seats)

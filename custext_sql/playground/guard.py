@@ -124,7 +124,7 @@ def is_loopback(host: str) -> bool:
 
 
 class _Limited:
-    """A request whose body may not have more than so many bytes, whatever its headers say."""
+    """A request whose body may not exceed `limit` bytes, whatever its headers say."""
 
     def __init__(self, receive: Receive, send: Send, limit: int) -> None:
         self._receive, self._send, self._left, self.limit = receive, send, limit, limit

@@ -22,7 +22,7 @@ _Made = TypeVar("_Made")
 
 
 class Recent:
-    """The most recently used of some things that take long to make. Each is made once, even if several threads ask."""
+    """A cache of recently used objects that are slow to make. Each is made once, even if several threads ask."""
 
     def __init__(self, size: int) -> None:
         self._lock = threading.Lock()
@@ -30,7 +30,7 @@ class Recent:
         self._find_place = lru_cache(size)(lambda _: (threading.Lock(), list[Any]()))
 
     def find(self, name: Hashable, make: Callable[[], _Made]) -> _Made:
-        """Return the thing of that name. Meanwhile, other threads find others."""
+        """Return the object of that name, made if necessary; other threads can get others in the meantime."""
         with self._lock:
             lock, made = self._find_place(name)
         with lock:

@@ -244,7 +244,7 @@ class Replaced:
         return Counts(numbers, spent, text_of[unknown], hashes)
 
     def _find_same_numbers(self) -> Places:
-        """Return the numbers all of whose digits drew themselves."""
+        """Return the words that are numbers and came out unchanged, although their digits were drawn."""
         numbers: Places = (Kind.NUMBER.find_in(self.words.kinds) & ~self.kept).nonzero()[0]
         lengths = self.words.ends[numbers] - self.words.starts[numbers]
         alike = lengths == self.cuts[2 * numbers + 2] - self.cuts[2 * numbers + 1]

@@ -105,7 +105,7 @@ def make_key(
 
     The key works only with the mapping (by default the database's default one) and the settings given here, which have
     the defaults of `Sanitizer.load`. Only the owner can read the file. Keep it secret: anyone who has it can check
-    guesses of a text, and so find words of texts that are short or known in part.
+    guesses about a text, and so find words of texts that are short or known in part.
 
     KeyFileError if the path already exists or cannot be written; MappingError if the mapping does not exist;
     SettingError if a setting is invalid; DatabaseError if the database cannot be read.

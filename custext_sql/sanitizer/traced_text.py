@@ -24,7 +24,7 @@ class Piece:
 
     @property
     def in_clear(self) -> bool:
-        """Whether the piece is a word that is unchanged without having drawn itself."""
+        """Whether the piece is a word that came out unchanged and was not replaced from its group."""
         return self.kind not in (None, Kind.REPLACED) and self.before == self.after
 
     @property

@@ -1,4 +1,4 @@
-"""Runs statements in DuckDB in such a way that a signal, a full disk or a hanging thread does not keep them forever."""
+"""Runs statements in DuckDB so that they end even after a signal, on a full disk, or if a thread hangs."""
 
 import shutil
 import sys

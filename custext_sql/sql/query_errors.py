@@ -215,7 +215,7 @@ def _advise_ordinary_quotes(words: QueryWords) -> str:
 
 
 def _explain_length(what: str, words: QueryWords, reader: str, option: str) -> str:
-    """Return that a line or an object is too long. Only queries that users write can be given options."""
+    """Return a message that a line or an object is too long. Only queries that users write can be given options."""
     if words.strings is None:
         most = "longer than the 16 MB that can be read"
         return f"{what} is {most}; split the text into several rows, or convert the file to Parquet"

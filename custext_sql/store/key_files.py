@@ -51,7 +51,7 @@ class KeySettings:
 class KeyFile:
     """A key, read from its file. `make_key` creates key files.
 
-    Keep the file secret: anyone who has it can check guesses of a text, and so find words of texts that are short or
+    Keep the file secret: anyone who has it can check guesses about a text, and so find words of texts that are short or
     known in part. A pickled key contains only the path of the file, from which the other process reads it again.
 
     path: the file. settings: the settings that the key was made for. key: the secret.

@@ -119,7 +119,7 @@ def test_spilled_data_names_its_folder(mapped_db: Path, disk: Path) -> None:
     )
     command = [sys.executable, "-c", little, "--db", mapped_db, "sql", query]
     ended = run_on(disk, command, "4m", env=environment)
-    assert ended == (1, "", f"Error: cannot write {disk}: the disk is full; temporary files need room\n")
+    assert ended == (1, "", f"Error: cannot write {disk}: the disk is full; temporary files need space\n")
 
 
 @pytest.mark.slow

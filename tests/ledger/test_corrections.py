@@ -173,10 +173,10 @@ def test_what_cannot_be_settled_or_struck_stays_as_it_was(mapped_db: Path) -> No
     unstruck: list[tuple[Any, Any, str]] = [
         *((wrong, REASON, "expected the ID of a release, such as 1f3a9c02") for wrong in ("", "reviews", "f" * 33)),
         ("9", REASON, "no release has an ID that starts with 9"),
-        ("a", REASON, "2 releases have IDs that start with a; give more of it: a1000, a2000$"),
+        ("a", REASON, "2 releases have IDs that start with a; give more characters: a1000, a2000$"),
         ("a1", " \n", "reason of 1 to 500 characters: .*; found 0 characters"),
         ("a1", "x" * 501, "found 501 characters"),
-        ("a1", None, "reason must be a text; found NoneType"),
+        ("a1", None, "reason must be a string; found NoneType"),
         (1, REASON, "release must be the ID of a release; found int"),
     ]
     for release, row_eps, message in unsettled:

@@ -82,7 +82,7 @@ def _check_encodings(labels: dict[Path, str]) -> None:
 
 @contextmanager
 def _explained_encodings(labels: dict[Path, str]) -> Iterator[None]:
-    """Within it, an error of a reader becomes one that names the encoding, if a file turns out not to be UTF-8."""
+    """If a reader in the `with` block fails on a file that is not UTF-8, raise an error that names the encoding."""
     try:
         yield
     except QueryError:

@@ -31,7 +31,7 @@ class ComparedRow:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the text has words, and all of them came out as they went in, apart from case."""
+        """Whether the text has words, and all came out as they went in, apart from case and equivalent spellings."""
         words = [piece for piece in self.pieces if piece.kind is not None]
         return bool(words) and all(piece.is_same for piece in words)
 
@@ -40,8 +40,8 @@ class ComparedRow:
 class Comparison:
     """Some texts before and after, for people who are allowed to read both.
 
-    name: that of the data. eps: the budget per word. rows: the texts. may_leak: whether the policy lets words pass that
-    are not in the vocabulary. rows_read: how many rows were read to find these.
+    name: of the data. eps: the budget per word. rows: the texts. may_leak: whether the policy lets words outside the
+    vocabulary through. rows_read: how many rows were read to find these texts.
     """
 
     name: str
@@ -74,10 +74,10 @@ def compare_texts(
     """Return some texts before and after.
 
     column: the column of files or of a table; lines of text have none. rows: how many texts, from the top. sample:
-    instead of these, so many texts, drawn uniformly from all. characters: how many to show of each text; longer ones
-    are cut after a word. only_leaks: only texts with a word that passes in the clear, other than stopwords, endings and
-    listed words. key_file, record_column: show what a release with this key gives. seed: for a repeatable sample and
-    repeatable draws. settings: others of `Sanitizer.load`.
+    how many texts to draw uniformly from all of them, instead of the first ones. characters: how many to show of each
+    text; longer ones are cut after a word. only_leaks: only texts with a word that passes in the clear, other than
+    stopwords, endings and listed words. key_file, record_column: show what a release with this key gives. seed: for a
+    repeatable sample and, without a key, repeatable draws. settings: further arguments of `Sanitizer.load`.
 
     Nothing is entered in the ledger, because the result holds the originals.
     """
@@ -114,7 +114,7 @@ def compare_texts(
 
 
 def _cut(text: str, characters: int) -> str:
-    """Return the beginning of a long text, up to a space if there is one, since a part of a word is another word."""
+    """Return a text, cut if it is longer: at a space if there is one, since part of a word would be another word."""
     if len(text) <= characters:
         return text
     return f"{text[:characters].rpartition(' ')[0] or text[:characters]} ..."
@@ -138,7 +138,7 @@ class PickedRow(NamedTuple):
 
 
 def random_numbers(seed: int | None) -> Callable[[int], Hashes]:
-    """Return a function that draws so many numbers: repeatable ones, or from the operating system's secure source."""
+    """Return a function that draws `count` numbers: repeatable ones, or from the operating system's secure source."""
     if seed is None:
         return lambda count: np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
     generator = np.random.default_rng(seed)
@@ -146,14 +146,14 @@ def random_numbers(seed: int | None) -> Callable[[int], Hashes]:
 
 
 class PickedRows:
-    """Picks some rows of texts that are read in blocks: those with the smallest numbers.
+    """Picks some rows of texts that are read in blocks: the first ones, or a uniform sample.
 
-    most: how many. draw: gives each row a random number, for a uniform sample; without it, the first rows are picked.
+    most: how many. draw: gives each row a random number; the smallest win. Without it, the first rows are picked.
     """
 
     def __init__(self, most: int, draw: Callable[[int], Hashes] | None = None) -> None:
         self._most, self._draw = most, draw
-        self._picked: list[tuple[int, PickedRow]] = []  # a heap; the largest number is the first, since all are negated
+        self._picked: list[tuple[int, PickedRow]] = []  # a heap, largest number first, since all are negated
 
     @property
     def is_done(self) -> bool:
