@@ -215,7 +215,7 @@ class CusText:
         return running
 
     def _sanitize_or_handle(self, docs: list[Doc]) -> list[Doc]:
-        """Return the sanitized Docs; if that fails, one by one, and those that fail go to the error handler."""
+        """Return the sanitized Docs. If some cannot be sanitized, pass each of them to the error handler."""
         with suppress(Exception):
             return self._sanitize(docs)
         results = []

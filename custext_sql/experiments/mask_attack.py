@@ -364,7 +364,7 @@ class LanguageModelGuesser:
                 yield [*self._before, *tokens[first : first + self._room], *self._after]
 
     def _mask_words(self, text: str, words: Sequence[tuple[int, int]]) -> Iterator[str]:
-        """Yield a text with a mask in place of each word, and on each side as many words as there is room for tokens.
+        """Yield, for each word, the text around it with the word masked, cut to what the model can read.
 
         words: where each word of the text starts and ends.
         """

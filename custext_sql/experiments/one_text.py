@@ -209,7 +209,7 @@ class TextAttacker:
         return self._alphabet.read(open_column([text])[0])
 
     def _find(self, word: str) -> int:
-        """Return the number of a word, in any spelling that is found in texts, or in which it is written there."""
+        """Return the number of a word, in any spelling that texts or outputs have."""
         check_type(word, str, "the word must be a string")
         number = self._replacer.find_number(word)
         number = self._unusual.get(fold_word(word)) if number is None else number

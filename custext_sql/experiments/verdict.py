@@ -135,7 +135,7 @@ def find_worst(*colors: str | None) -> str | None:
 
 
 def write_share(share: float) -> str:
-    """Return a share, 0 to 1, as a percentage that never rounds something to nothing, or less than all to all."""
+    """Return a share as a percentage; only a share of 0 is written as 0%, and only a share of 1 as 100%."""
     if share <= 0.0 or share >= 1.0:
         return f"{share:.0%}"
     if share < 0.0005:

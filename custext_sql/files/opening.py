@@ -112,7 +112,10 @@ def check_record_column(key: KeyFile | None, record_column: str | None, *, appen
 
 
 def check_ids(name: str, column: str, missing: int, repeated: int) -> None:
-    """Raise SourceError unless every row has an ID of its own. missing: rows without; repeated: IDs of several rows."""
+    """Raise SourceError unless every row has its own ID.
+
+    missing: how many rows have none. repeated: how many IDs occur more than once.
+    """
     if missing:
         raise SourceError(f"{name}: column {column!r} is NULL in {count_of(missing, 'row')}; every row needs an ID")
     if repeated:

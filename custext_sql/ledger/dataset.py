@@ -58,7 +58,7 @@ class Dataset:
         return self.or_called(found[0] if len(found) == 1 else str(Path(given).resolve()), found)
 
     def or_table(self, data: Path, schema: str, table: str) -> "Dataset":
-        """Return this dataset; if it has no name, as that of a table in a DuckDB file."""
+        """Return this dataset, named after a table of a DuckDB file if it has no name."""
         return self.or_called(f"{data.resolve()}:{table if schema == 'main' else f'{schema}.{table}'}")
 
 

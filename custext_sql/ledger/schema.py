@@ -138,7 +138,7 @@ def insert_entry(connection: sa.Connection, entry: Entry) -> None:
 
 
 def update_entry(connection: sa.Connection, entry: Entry, *, only: str | None = None) -> bool:
-    """Write the current state of an entry, and return whether it was there. only: unless its state is another one."""
+    """Update an entry, and return whether it was there. only: the state that it must be in, if any."""
     values = {name: value for name, value in vars(entry).items() if name not in _FIXED}
     statement = sa.update(releases).where(releases.c.release_id == entry.release_id).values(values)
     if only is not None:

@@ -76,7 +76,7 @@ class DraftFolder:
             )
 
     def _find_real(self, path: Any) -> str:
-        """Return a path without links, as far as the file system is a local one."""
+        """Return a path; on a local file system, with its links resolved."""
         return os.path.realpath(path.toUri().getPath()) if path.toUri().getScheme() == "file" else str(path.toString())
 
     def describe(self, name: str) -> list[dict[str, str]]:

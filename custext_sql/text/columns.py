@@ -37,9 +37,10 @@ class TextColumn:
 
     def __getitem__(self, rows: slice) -> "TextColumn":
         """Return some consecutive rows."""
-        start, end = self.offsets[rows.start], self.offsets[rows.stop]
+        first, last, _ = rows.indices(len(self))
+        start, end = self.offsets[first], self.offsets[last]
         missing = None if self.missing is None else self.missing[rows]
-        return TextColumn(self.text[start:end], self.offsets[rows.start : rows.stop + 1] - start, missing)
+        return TextColumn(self.text[start:end], self.offsets[first : last + 1] - start, missing)
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray) -> "TextColumn":
@@ -100,7 +101,7 @@ def join_rows(*columns: tuple[Bytes, Places]) -> list[bytes]:
 
 
 def join_blocks(blocks: Sequence[tuple[Bytes, Places]], missing: Flags | None) -> TextColumn:
-    """Return the column whose texts and offsets come in blocks. missing: which of all its texts are missing."""
+    """Join blocks of texts and offsets to one column. missing: which texts of the column are missing."""
     texts, offsets, size = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)], 0
     for text, places in blocks:  # a block may have no texts
         texts.append(text)

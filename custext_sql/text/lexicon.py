@@ -59,7 +59,7 @@ class HashTable:
         return numbers
 
     def _look(self, mixed: Hashes, keys: Sequence[Hashes], side: int) -> tuple[WordNumbers, Flags]:
-        """Return the number at each key's slot on that side, and whether the slot does not hold that key."""
+        """Look in one slot of each key. Return the numbers found there, and which slots hold another key."""
         slots, tables = self._slots(mixed, side), self._keys[side]
         differ: Flags = tables[0].take(slots) != keys[0]
         for table, key in zip(tables[1:], keys[1:], strict=True):
