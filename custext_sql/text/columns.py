@@ -102,10 +102,11 @@ def join_rows(*columns: tuple[Bytes, Places]) -> list[bytes]:
 
 def join_blocks(blocks: Sequence[tuple[Bytes, Places]], missing: Flags | None) -> TextColumn:
     """Join blocks of texts and offsets to one column. missing: which texts of the column are missing."""
-    texts, offsets = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)]
-    for text, places in blocks:
+    texts, offsets, size = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)], 0
+    for text, places in blocks:  # a block may have no texts
         texts.append(text)
-        offsets.append(places[1:] + offsets[-1][-1])
+        offsets.append(places[1:] + size)
+        size += len(text)
     return TextColumn(np.concatenate(texts), np.concatenate(offsets), missing)
 
 

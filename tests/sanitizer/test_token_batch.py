@@ -227,3 +227,11 @@ def test_documents_are_handled_in_blocks(keyed: Sanitizer, monkeypatch: pytest.M
     assert whole.counts.by_kind.tolist() == parts.counts.by_kind.tolist()
     nothing = sanitize(keyed, [], 2.0, records=[])
     assert read(nothing) == [] and nothing.counts.spent.tolist() == []
+
+
+def test_an_empty_document_between_long_ones_stays_empty(mapping: Mapping) -> None:
+    long = ["alice "] * 200_000
+    sanitizer = Sanitizer(mapping, STOPWORDS, Settings(eps=0))
+    result = sanitizer.sanitize_tokens(make_batch([long, [], long]), np.zeros(2 * len(long)))
+    assert len(result.kinds) == len(result.begins) == 2 * len(long)
+    assert len(result.text) == result.offsets[-1]
