@@ -134,7 +134,7 @@ def test_only_words_change_and_as_the_policy_says(
     invisible: str,
     few: int,
 ) -> None:
-    """few: up to so many replacements, the text is copied piece by piece."""
+    """few: up to so many strings are joined without Arrow."""
     policy = Policy(unknown, numbers, invisible=invisible, units="keep")
     with patch.object(replacer, "_FEW", few):
         written = replaced(rows, mapping, vocabulary, policy, plus)
