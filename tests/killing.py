@@ -47,7 +47,7 @@ def compact(database, point):
     compact_database(database)
 
 def upgrade(database, scripts, point):  # to a second revision
-    schema.REVISIONS, migrating.find_scripts = ("0001", "0002"), lambda: Path(scripts)
+    schema.REVISIONS, schema.find_scripts = ("0001", "0002"), lambda: Path(scripts)
     die_at(point)
     upgrade_database(database)
 

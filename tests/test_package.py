@@ -121,6 +121,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
         "custext_sql/migrations/env.py",
         "custext_sql/migrations/ledger/0001_first_tables.py",
         "custext_sql/migrations/versions/0001_first_tables.py",
+        "custext_sql/migrations/versions/0001.sql",
         "custext_sql/starter/glove-840b-34k.xz",
         "custext_sql/starter/PROVENANCE.md",
         "custext_sql/starter/stopwords-english.txt",

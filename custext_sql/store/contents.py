@@ -34,9 +34,9 @@ from custext_sql.store.mappings import (
 from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_corpus, write_stopwords
 from custext_sql.text.word_boundaries import fold_word, read_word_file
 from custext_sql.vectors.array_files import open_word_vectors
-from custext_sql.vectors.intake import read_vocabulary
 from custext_sql.vectors.opening import name_source, open_vectors
 from custext_sql.vectors.source import VectorSource
+from custext_sql.vectors.text_files import read_vocabulary
 
 Source = str | os.PathLike[str] | tuple[Sequence[str], Any]
 

@@ -348,11 +348,6 @@ def _list_descriptors(path: Path) -> list[int]:
     return []
 
 
-def _list_open_files() -> frozenset[_FileID]:
-    """Return every file that this process has open."""
-    return frozenset(_identify_all().values())
-
-
 def _find_open_name(path: Path) -> Path | None:
     """Return the path under which this process has a file open, or None if the system does not tell."""
     for descriptor in _list_descriptors(path):
@@ -382,7 +377,7 @@ def _find_folder() -> Path | None:
 def _note_inherited() -> None:
     """Remember, in a fork, which files the parent had open: what the fork wrote to them would be lost."""
     global _inherited, _opening
-    _inherited = _list_open_files()
+    _inherited = frozenset(_identify_all().values())
     _opening = threading.RLock()  # a thread that the fork does not have may hold that of the parent
 
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from custext_sql.arrays import Numbers, Points
 from custext_sql.errors import CusTextError, SettingError, SourceError
-from custext_sql.parameters import check_type, suggest
+from custext_sql.parameters import check_type, count_of, suggest
 from custext_sql.store.database_files import insert_row, list_columns, writing_file
-from custext_sql.vectors.intake import Intake
-from custext_sql.vectors.source import VectorSource
+from custext_sql.text.word_boundaries import fold_word
+from custext_sql.vectors.source import Batch, VectorSource
 
 ShareDone = Callable[[float], None]
 
@@ -84,7 +84,7 @@ def load_vectors(
                 )
             delete_embedding(connection, name)
         digest = hashing.submit(source.digest)
-        intake = Intake(source, vocabulary, limit)
+        intake = _Intake(source, vocabulary, limit)
         for batch in source.batches:
             if kept := intake.accept(batch):
                 _insert_entries(connection, name, *kept)
@@ -93,7 +93,8 @@ def load_vectors(
             if intake.is_full:
                 break
         if not intake.kept:
-            raise SourceError(f"{source.label}: no word was kept; expected at least one" + intake.why_empty())
+            why = f" ({count_of(intake.outside, 'row')} not in the vocabulary)" if intake.outside else ""
+            raise SourceError(f"{source.label}: no word was kept; expected at least one{why}")
         embedding = Embedding(
             name,
             source.label,
@@ -106,6 +107,63 @@ def load_vectors(
         insert_row(connection, "embeddings", embedding)
     not_found = None if vocabulary is None or intake.is_full else len(vocabulary) - intake.kept
     return LoadReport(embedding, intake.rows, intake.folded, intake.outside, not_found, time.perf_counter() - started)
+
+
+class _Intake:
+    """Decides row by row what to keep, and counts the rest.
+
+    rows: all rows read. kept, folded, outside: rows that were kept, that repeat a word, and that are not wanted.
+    """
+
+    def __init__(self, source: VectorSource, wanted: frozenset[str] | None, limit: int | None) -> None:
+        self._source, self._wanted, self._limit = source, wanted, limit
+        self._seen: set[str] = set()
+        self.dimension = self.rows = self.folded = self.outside = self.kept = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the limit is reached."""
+        return self._limit is not None and self.kept >= self._limit
+
+    def accept(self, batch: Batch) -> tuple[int, list[str], Points] | None:
+        """Return the position of the first kept word, the kept words and their vectors; None if none is kept."""
+        self._check_numbers(batch)
+        start, words, rows = self.kept, [], []
+        for row, raw in enumerate(batch.words):
+            if self.is_full:
+                break
+            self.rows += 1
+            word = fold_word(raw)
+            if not word:
+                raise self._source.error(batch.first + row, "expected a word, found an empty field")
+            if self._wanted is not None and word not in self._wanted:
+                self.outside += 1
+            elif word in self._seen:
+                self.folded += 1
+            else:
+                if not raw.isascii() and any("\ud800" <= character <= "\udfff" for character in raw):
+                    raise self._source.error(batch.first + row, "expected valid Unicode, found a lone surrogate")
+                self._seen.add(word)
+                words.append(word)
+                rows.append(row)
+                self.kept += 1
+        if not words:
+            return None
+        return start, words, batch.vectors if len(rows) == len(batch.vectors) else batch.vectors[rows]
+
+    def _check_numbers(self, batch: Batch) -> None:
+        found = batch.vectors.shape[1]
+        self.dimension = self.dimension or found
+        if found == 0 or found != self.dimension:
+            expected = count_of(self.dimension, "number") if self.dimension else "numbers"
+            raise self._source.error(batch.first, f"expected {expected}, found {found or 'none'}")
+        finite = np.isfinite(batch.vectors)
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0].tolist()
+            value = batch.vectors[row, column]
+            raise self._source.error(
+                batch.first + row, f"expected finite float32 numbers, found {value} as number {column + 1}"
+            )
 
 
 def read_embeddings(connection: duckdb.DuckDBPyConnection) -> list[Embedding]:

@@ -210,18 +210,18 @@ def _rebuilding(info: MappingInfo) -> str:
 def write_options(recipe: Recipe, k: int) -> str:
     """Return the options of `custext map` for a mapping of this recipe, but with groups of k words."""
     options = f"--embedding {recipe.embedding} --k {k}"
-    if recipe.measure != "euclidean":
-        options += f" --measure {recipe.measure}"
-    if recipe.normalization != "group":
-        options += f" --normalization {recipe.normalization}"
-    if recipe.grouping != "greedy":
-        options += f" --grouping {recipe.grouping}"
-    if recipe.seed is not None:
-        options += f" --order {recipe.pivot_order} --seed {recipe.seed}"
+    for option, value, usual in (
+        ("measure", recipe.measure, "euclidean"),
+        ("normalization", recipe.normalization, "group"),
+        ("grouping", recipe.grouping, "greedy"),
+        ("order", recipe.pivot_order, "file"),
+        ("seed", recipe.seed, None),
+        ("limit", recipe.word_limit, None),
+    ):
+        if value != usual:
+            options += f" --{option} {value}"
     if recipe.stopword_language is not None:
         options += " --separate-stopwords"
         if recipe.stopword_language != SHIPPED_LANGUAGE:
             options += f" --language {recipe.stopword_language}"
-    if recipe.word_limit is not None:
-        options += f" --limit {recipe.word_limit}"
     return options

@@ -10,17 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from custext_sql.store import schema
 
-_PACKAGE = Path(__file__).parents[1]
 _one_at_a_time = threading.Lock()  # Alembic keeps what it works on in globals
-
-
-def find_scripts() -> Path:
-    """Return the folder of the migrations: in the installed package, or in a checkout beside it.
-
-    Python finds the package in a checkout if it runs there, even if another copy is installed.
-    """
-    installed = _PACKAGE / "migrations"
-    return installed if installed.is_dir() else _PACKAGE.parent / "migrations"
 
 
 def upgrade(path: Path) -> None:
@@ -41,7 +31,7 @@ def run_migrations(connection: Connection, folder: str, revision: str, version_t
     version_table: the table that has the revision.
     """
     config = Config()
-    scripts = find_scripts()
+    scripts = schema.find_scripts()
     config.set_main_option("script_location", str(scripts).replace("%", "%%"))
     config.set_main_option("path_separator", "newline")
     config.set_main_option("version_locations", str(scripts / folder).replace("%", "%%"))

@@ -68,17 +68,14 @@ class AtomicOutput:
         if self._force:
             self.path.replace(self.target)
         else:
-            self._link()
+            try:
+                os.link(self.path, self.target)  # unlike a rename, this never replaces an existing file
+            except FileExistsError:
+                raise OutputError(f"another process created {self.target} in the meantime; {_OVERWRITE}") from None
+            except OSError:  # the file system has no links
+                self.path.replace(self.target)
         with suppress(OSError):  # not every system can open folders
             _sync(self.target.parent, os.O_RDONLY)
-
-    def _link(self) -> None:
-        try:
-            os.link(self.path, self.target)  # unlike a rename, this never replaces an existing file
-        except FileExistsError:
-            raise OutputError(f"another process created {self.target} in the meantime; {_OVERWRITE}") from None
-        except OSError:  # the file system has no links
-            self.path.replace(self.target)
 
     def describe(self) -> list[dict[str, str]]:
         """Return the name and the SHA-256 of the file, for the ledger; without its path if it does not stay there."""

@@ -1,157 +1,48 @@
-"""What a new database contains; a test compares it with the migrations.
+"""What a new database contains; a test compares it with the migrations, which read the same file of SQL.
 
 Names serve as keys, so that plain SQL from any client is readable. Only the small tables have primary keys: an index on
 the large ones would take more space than their data, and the fingerprint of a mapping protects those instead.
 """
 
+import re
+from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 import duckdb
 
 REVISIONS = ("0001",)  # oldest first; this version reads and writes the last one
 
-_TABLES = """
-CREATE TABLE embeddings (
-    name VARCHAR PRIMARY KEY,
-    source VARCHAR NOT NULL,
-    format VARCHAR NOT NULL,
-    dimension INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    sha256 VARCHAR NOT NULL,
-    created_at TIMESTAMP NOT NULL
-);
-COMMENT ON COLUMN embeddings.source IS 'name of the file, or a scheme and a name, such as spacy:PIPELINE';
-COMMENT ON COLUMN embeddings.size IS 'number of entries';
-COMMENT ON COLUMN embeddings.sha256 IS 'hash of the source';
-COMMENT ON COLUMN embeddings.created_at IS 'UTC';
-
-CREATE TABLE tokens (
-    embedding VARCHAR NOT NULL,
-    position INTEGER NOT NULL,
-    token VARCHAR NOT NULL
-);
-COMMENT ON COLUMN tokens.position IS 'position in the file, from 0';
-COMMENT ON COLUMN tokens.token IS 'the entry, in lower case';
-
-CREATE TABLE vectors (
-    embedding VARCHAR NOT NULL,
-    position INTEGER NOT NULL,
-    vector FLOAT[] NOT NULL
-);
-COMMENT ON COLUMN vectors.vector IS 'has embeddings.dimension numbers';
-
-CREATE TABLE mappings (
-    name VARCHAR PRIMARY KEY,
-    embedding VARCHAR NOT NULL,
-    embedding_sha256 VARCHAR NOT NULL,
-    measure VARCHAR NOT NULL,
-    larger_is_closer BOOLEAN NOT NULL,
-    k INTEGER NOT NULL,
-    grouping VARCHAR NOT NULL,
-    normalization VARCHAR NOT NULL,
-    pivot_order VARCHAR NOT NULL,
-    seed BIGINT,
-    stopword_language VARCHAR,
-    word_limit INTEGER,
-    words INTEGER NOT NULL,
-    group_count INTEGER NOT NULL,
-    left_out INTEGER NOT NULL,
-    fingerprint VARCHAR NOT NULL,
-    ranks_sha256 VARCHAR NOT NULL,
-    created_at TIMESTAMP NOT NULL
-);
-COMMENT ON COLUMN mappings.embedding IS 'name of the embedding; a mapping remains when it is dropped';
-COMMENT ON COLUMN mappings.k IS 'words per group';
-COMMENT ON COLUMN mappings.grouping IS 'greedy or refined';
-COMMENT ON COLUMN mappings.seed IS 'seed of the random pivot order';
-COMMENT ON COLUMN mappings.stopword_language IS 'language of the stopwords that were grouped separately';
-COMMENT ON COLUMN mappings.word_limit IS 'entries of the embedding used, from the first on; NULL for all';
-COMMENT ON COLUMN mappings.left_out IS 'entries used that are not single words';
-COMMENT ON COLUMN mappings.fingerprint IS 'SHA-256 hash of words, groups and scores';
-COMMENT ON COLUMN mappings.ranks_sha256 IS 'SHA-256 hash of the ranks of words';
-COMMENT ON COLUMN mappings.created_at IS 'UTC';
-
-CREATE TABLE groups (
-    mapping VARCHAR NOT NULL,
-    token VARCHAR NOT NULL,
-    group_id INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    rank INTEGER NOT NULL
-);
-COMMENT ON COLUMN groups.position IS 'position within the group, from 0';
-COMMENT ON COLUMN groups.rank IS 'position in the vector file, from 0; frequent words come first';
-
-CREATE TABLE score_rows (
-    mapping VARCHAR NOT NULL,
-    group_id INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    units INTEGER[] NOT NULL
-);
-COMMENT ON COLUMN score_rows.position IS 'position of the input word within the group';
-COMMENT ON COLUMN score_rows.units IS
-    'score of each output word, in the order of positions, in multiples of 2**-20';
-
-CREATE TABLE stopwords (
-    language VARCHAR,
-    word VARCHAR,
-    source VARCHAR NOT NULL,
-    PRIMARY KEY (language, word)
-);
-
-CREATE TABLE settings (
-    key VARCHAR PRIMARY KEY,
-    value VARCHAR NOT NULL
-);
-
+_VERSION_TABLE = """
 CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL,
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
-);
-"""
-
-_SCORES_VIEW = """
-CREATE VIEW {schema}scores AS
-SELECT score_rows.mapping, score_rows.group_id, inputs.token AS input, outputs.token AS output,
-    CAST(score_rows.units[outputs.position + 1] AS DOUBLE) / 1048576 AS score
-FROM {schema}score_rows AS score_rows
-JOIN {schema}groups AS inputs
-  ON inputs.mapping = score_rows.mapping AND inputs.group_id = score_rows.group_id
-  AND inputs.position = score_rows.position
-JOIN {schema}groups AS outputs ON outputs.mapping = score_rows.mapping AND outputs.group_id = score_rows.group_id
-"""
-
-_DISTRIBUTION_MACRO = """
-CREATE MACRO custext_distribution(word, eps) AS TABLE
-SELECT output, score, weight / sum(weight) OVER () AS probability
-FROM (
-    SELECT output, score, CASE
-        WHEN CAST(eps AS DOUBLE) = 0 THEN CAST(rank = min(rank) OVER () AS DOUBLE)
-        WHEN CAST(eps AS DOUBLE) BETWEEN 0.001 AND 100 THEN exp(score / 2 * CAST(eps AS DOUBLE))
-        ELSE CAST(
-            error('eps must be 0, or between 0.001 and 100; found ' || coalesce(CAST(eps AS VARCHAR), 'NULL'))
-            AS DOUBLE
-        )
-    END AS weight
-    FROM (
-        SELECT outputs.token AS output, outputs.rank,
-            CAST(score_rows.units[outputs.position + 1] AS DOUBLE) / 1048576 AS score
-        FROM {schema}score_rows AS score_rows
-        JOIN {schema}groups AS inputs
-          ON inputs.mapping = score_rows.mapping AND inputs.group_id = score_rows.group_id
-          AND inputs.position = score_rows.position
-        JOIN {schema}groups AS outputs
-          ON outputs.mapping = score_rows.mapping AND outputs.group_id = score_rows.group_id
-        WHERE inputs.mapping = (SELECT value FROM {schema}settings WHERE key = 'default_mapping')
-          AND inputs.token = lower(replace(word, chr(8217), chr(39)))
-    )
 )
-ORDER BY probability DESC, output
 """
+
+
+def find_scripts() -> Path:
+    """Return the folder of the migrations: in the installed package, or in a checkout beside it.
+
+    Python finds the package in a checkout if it runs there, even if another copy is installed.
+    """
+    package = Path(__file__).parents[1]
+    installed = package / "migrations"
+    return installed if installed.is_dir() else package.parent / "migrations"
+
+
+@cache
+def _read_statements() -> tuple[str, str, str]:
+    """Return the SQL that creates the tables, the view and the macro."""
+    tables, view, macro = re.split(
+        r"^(?=CREATE (?:VIEW|MACRO))", (find_scripts() / "versions" / "0001.sql").read_text(), flags=re.MULTILINE
+    )
+    return tables, view, macro
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create all that a new database contains, in the caller's transaction, and stamp it with the newest revision."""
-    connection.execute(_TABLES)
+    connection.execute(_read_statements()[0] + _VERSION_TABLE)
     create_scores_view(connection)
     create_distribution_macro(connection)
     words = files("custext_sql.starter").joinpath("stopwords-english.txt").read_text(encoding="utf-8").split()
@@ -167,7 +58,7 @@ def create_scores_view(connection: duckdb.DuckDBPyConnection, schema: str = "") 
 
     schema: a prefix such as `custext.main.`; by default its own database.
     """
-    connection.execute(_SCORES_VIEW.format(schema=schema))
+    connection.execute(_read_statements()[1].replace("{schema}", schema))
 
 
 def create_distribution_macro(connection: duckdb.DuckDBPyConnection, schema: str = "") -> None:
@@ -175,4 +66,4 @@ def create_distribution_macro(connection: duckdb.DuckDBPyConnection, schema: str
 
     schema: a prefix such as `custext.main.`; by default its own database.
     """
-    connection.execute(_DISTRIBUTION_MACRO.format(schema=schema))
+    connection.execute(_read_statements()[2].replace("{schema}", schema))

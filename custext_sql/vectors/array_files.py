@@ -234,10 +234,7 @@ def open_word_vectors(
     if wrong := [type(word).__name__ for word in words if not isinstance(word, str)]:
         raise SourceError(f"expected words as strings; found {wrong[0]}")
     try:
-        with np.errstate(
-            over="ignore"
-        ):  # numbers too large for float32 become infinite, and are refused with their row
-            matrix = _read_matrix(vectors)
+        matrix = _read_matrix(vectors)
     except (TypeError, ValueError, OverflowError):
         raise SourceError("expected an array of numbers with one row per word; found something else") from None
     if matrix.ndim != 2 or len(matrix) != len(words):
@@ -263,4 +260,5 @@ def _read_matrix(vectors: Any) -> Points:
     found = np.asanyarray(vectors)
     if found.dtype.kind == "c" or (isinstance(found, np.ma.MaskedArray) and np.ma.is_masked(found)):
         raise ValueError(found.dtype)
-    return np.asarray(found, dtype=np.float32)
+    with np.errstate(over="ignore"):  # as above
+        return np.asarray(found, dtype=np.float32)

@@ -138,6 +138,10 @@ class Stream:
         """Return how much of the file has been read, from 0 to 1."""
         return min(1.0, self._raw.tell() / self._size) if self._size else 1.0
 
+    def line_error(self, number: int, message: str) -> SourceError:
+        """Return the error for a line."""
+        return row_error(self.label, "line", number, message)
+
     def close(self) -> None:
         """Close the file."""
         self._body.close()

@@ -1,10 +1,12 @@
 """Reads GloVe, word2vec and fastText text files: one word and its numbers per line, parsed by Arrow's CSV reader."""
 
+import os
 import re
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,8 @@ from pyarrow import csv
 from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 from custext_sql.parameters import count_of
-from custext_sql.vectors.source import Batch, Stream, row_error
+from custext_sql.text.word_boundaries import fold_word
+from custext_sql.vectors.source import Batch, Stream, read_all_lines
 
 BLOCK = 4 << 20  # bytes parsed at a time
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -39,6 +42,19 @@ def find_header(head: bytes) -> Header | None:
     return Header(int(match[1]), int(match[2]), match.end()) if match else None
 
 
+def read_vocabulary(vocabulary: str | os.PathLike[str] | Iterable[str]) -> frozenset[str]:
+    """Return the words of a vocabulary in lower case. From a file, take the first field of each line."""
+    if not isinstance(vocabulary, str | os.PathLike):
+        return frozenset(map(fold_word, vocabulary))
+    label, lines = read_all_lines(Path(vocabulary))
+    if find_header(lines[0].encode()) and any(len(line.split()) > 2 for line in lines[1:2]):
+        del lines[0]  # the header of a word2vec or fastText file
+    words = frozenset(fold_word(line.partition(" ")[0].partition("\t")[0]) for line in lines) - {""}
+    if not words:
+        raise SourceError(f"{label}: expected one word per line; found no words")
+    return words
+
+
 def skip_byte_order_mark(stream: Stream) -> None:
     """Consume the byte order mark at the start of a stream, if there is one."""
     if stream.peek(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK:
@@ -51,26 +67,18 @@ def read_text(stream: Stream, *, has_header: bool) -> Generator[Batch, None, Non
     if has_header:
         header, number = find_header(stream.peek(1 << 12)), 2
         if header is None:
-            raise row_error(
-                stream.label, "line", 1, "expected a header of two numbers, the word count and the dimension"
-            )
+            raise stream.line_error(1, "expected a header of two numbers, the word count and the dimension")
         stream.read(header.length)
     dimension = _first_dimension(stream, number)
     if header is not None and header.dimension != dimension:
-        raise row_error(
-            stream.label,
-            "line",
-            number,
-            f"expected {count_of(header.dimension, 'number')} as in the header, found {dimension}",
-        )
+        expected = count_of(header.dimension, "number")
+        raise stream.line_error(number, f"expected {expected} as in the header, found {dimension}")
     rows = 0
-    for batch in _Parser(stream.label, dimension).parse_ahead(_blocks(stream), number):
+    for batch in _Parser(stream, dimension).parse_ahead(_blocks(stream), number):
         rows += len(batch.words)
         yield batch
     if header is not None and rows != header.words:
-        raise row_error(
-            stream.label, "line", 1, f"the header declares {count_of(header.words, 'word')}, found {rows:,}"
-        )
+        raise stream.line_error(1, f"the header declares {count_of(header.words, 'word')}, found {rows:,}")
 
 
 def _first_dimension(stream: Stream, number: int) -> int:
@@ -84,13 +92,9 @@ def _first_dimension(stream: Stream, number: int) -> int:
     dimension = len(_fields(line)) - 1
     if dimension < 1:
         found = "tabs" if b"\t" in line else "commas" if b"," in line else "one field"
-        raise row_error(
-            stream.label, "line", number, f"expected a word and its numbers, separated by single spaces; found {found}"
-        )
+        raise stream.line_error(number, f"expected a word and its numbers, separated by single spaces; found {found}")
     if dimension > _LARGEST_DIMENSION:
-        raise row_error(
-            stream.label, "line", number, f"expected at most {_LARGEST_DIMENSION:,} numbers, found {dimension:,}"
-        )
+        raise stream.line_error(number, f"expected at most {_LARGEST_DIMENSION:,} numbers, found {dimension:,}")
     return dimension
 
 
@@ -132,8 +136,8 @@ def _unix_lines(block: bytes) -> bytes:
 class _Parser:
     """A parser of blocks of lines that each have one word and `dimension` numbers."""
 
-    def __init__(self, label: str, dimension: int) -> None:
-        self.label, self.dimension = label, dimension
+    def __init__(self, stream: Stream, dimension: int) -> None:
+        self._stream, self.dimension = stream, dimension
         self._names = [str(column) for column in range(dimension + 1)]
         types = [pa.string()] + [pa.float32()] * dimension
         self._parse_options = csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False)
@@ -162,7 +166,7 @@ class _Parser:
         stray = block.find(b"\r")
         if stray >= 0:
             line = number + block.count(b"\n", 0, stray)
-            raise row_error(self.label, "line", line, "expected line ends LF or CRLF, found CR alone")
+            raise self._stream.line_error(line, "expected line ends LF or CRLF, found CR alone")
         try:
             words, vectors = self._parse(block)
         except pa.ArrowInvalid:
@@ -170,9 +174,7 @@ class _Parser:
         return Batch(words, vectors, number)
 
     def _parse(self, block: bytes) -> tuple[list[str], Points]:
-        if block.startswith(
-            BYTE_ORDER_MARK
-        ):  # Arrow drops one at the start of its input, but this one belongs to a word
+        if block.startswith(BYTE_ORDER_MARK):  # it belongs to a word, but Arrow drops one at the start of its input
             block = BYTE_ORDER_MARK + block
         read_options = csv.ReadOptions(column_names=self._names, use_threads=False, block_size=len(block) + 1)
         table = csv.read_csv(
@@ -181,9 +183,7 @@ class _Parser:
             parse_options=self._parse_options,
             convert_options=self._convert_options,
         )
-        columns = np.empty((self.dimension, table.num_rows), dtype=np.float32)
-        for index in range(self.dimension):
-            columns[index] = table.column(index + 1).to_numpy()
+        columns = np.array([column.to_numpy() for column in table.columns[1:]])
         return table.column(0).to_pylist(), np.ascontiguousarray(columns.T)
 
     def _explain(self, block: bytes, number: int) -> SourceError:
@@ -197,7 +197,7 @@ class _Parser:
                 good = middle
             except pa.ArrowInvalid:
                 bad = middle
-        return row_error(self.label, "line", number + good, self._fault(lines[good]))
+        return self._stream.line_error(number + good, self._fault(lines[good]))
 
     def _fault(self, line: bytes) -> str:
         fields = _fields(line)

@@ -24,6 +24,7 @@ from custext_sql.ledger import schema
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.schema import insert_entry, read_entries
 from custext_sql.store import migrating
+from custext_sql.store import schema as database_schema
 from custext_sql.store.database import warn_if_open
 from tests.ledger_entries import enter_release, list_releases, make_release
 from tests.postgres import make_database
@@ -147,10 +148,10 @@ def test_a_ledger_of_a_newer_version_is_refused(place: LedgerFile, revision: str
 def next_script(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The next version of the package, whose ledger has a second revision; the value is the path of its script."""
     scripts = tmp_path_factory.mktemp("next") / "migrations"
-    shutil.copytree(migrating.find_scripts(), scripts)
+    shutil.copytree(database_schema.find_scripts(), scripts)
     (scripts / "ledger" / "0002_later.py").write_text(NEXT)
     monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
-    monkeypatch.setattr(migrating, "find_scripts", lambda: scripts)
+    monkeypatch.setattr(database_schema, "find_scripts", lambda: scripts)
     return scripts / "ledger" / "0002_later.py"
 
 

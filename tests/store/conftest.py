@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from custext_sql.store import migrating, schema
+from custext_sql.store import schema
 
 SCRIPT = """
 from alembic import op
@@ -23,7 +23,7 @@ def upgrade():
 def next_scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the migrations with a second one, which makes a table, deletes a row and inserts one."""
     scripts = tmp_path_factory.mktemp("next") / "migrations"
-    shutil.copytree(migrating.find_scripts(), scripts)
+    shutil.copytree(schema.find_scripts(), scripts)
     (scripts / "versions" / "0002_later.py").write_text(SCRIPT)
     return scripts
 
@@ -32,5 +32,5 @@ def next_scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def next_version(next_scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The next version of the package, in this process; the value is the path of its second script."""
     monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
-    monkeypatch.setattr(migrating, "find_scripts", lambda: next_scripts)
+    monkeypatch.setattr(schema, "find_scripts", lambda: next_scripts)
     return next_scripts / "versions" / "0002_later.py"

@@ -107,16 +107,6 @@ def test_a_database_that_somebody_attached_is_read_through_that_connection(mappe
     assert can_write(mapped_db)
 
 
-def test_links_lead_to_the_same_file(mapped_db: Path, tmp_path: Path) -> None:
-    link = tmp_path / "link.duckdb"
-    link.symlink_to(mapped_db)
-    with duckdb.connect(mapped_db):
-        assert is_open_here(link)
-        Sanitizer.load(link)
-        assert not can_write(mapped_db)
-    assert not is_open_here(link)
-
-
 @pytest.mark.parametrize("opening", [reading, writing])
 def test_a_file_is_shared_under_any_of_its_names(
     mapped_db: Path, monkeypatch: pytest.MonkeyPatch, opening: Callable[[Path], AbstractContextManager[object]]

@@ -1,8 +1,10 @@
 """Embeddings are stored exactly as read, all or nothing, and counted."""
 
 import gzip
+import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from custext_sql import CusTextError, drop_embedding, load_embeddings
 from custext_sql.store.contents import list_embeddings
 from custext_sql.vectors import text_files
-from tests.vector_samples import Matrix, glove_text, gzipped, stored_vectors, write_glove
+from tests.vector_samples import glove_text, gzipped, stored_vectors, write_glove
 
 
 def contents(path: Path) -> list[object]:
@@ -23,7 +25,9 @@ def contents(path: Path) -> list[object]:
 
 
 def test_words_and_vectors_come_back_as_they_were(db_path: Path, glove_file: Path, words: list[str]) -> None:
-    report = load_embeddings(db_path, glove_file, name="small")
+    seen: list[float] = []
+    report = load_embeddings(db_path, glove_file, name="small", progress=seen.append)
+    assert seen[-1] == 1.0
     tokens, vectors = stored_vectors(db_path, "small")
     assert tokens == words
     assert glove_text(tokens, vectors) == glove_file.read_bytes()
@@ -31,13 +35,8 @@ def test_words_and_vectors_come_back_as_they_were(db_path: Path, glove_file: Pat
     assert (embedding.name, embedding.source, embedding.format) == ("small", "small.txt", "glove")
     assert (embedding.dimension, embedding.size, report.rows_read) == (5, 16, 16)
     assert list_embeddings(db_path) == [embedding]
-
-
-def test_the_sha256_is_that_of_the_file_also_when_only_its_start_is_read(db_path: Path, glove_file: Path) -> None:
-    import hashlib
-
-    report = load_embeddings(db_path, glove_file, name="start", limit=2)
-    assert report.embedding.sha256 == hashlib.sha256(glove_file.read_bytes()).hexdigest()
+    start = load_embeddings(db_path, glove_file, name="start", limit=2).embedding
+    assert start.sha256 == embedding.sha256 == hashlib.sha256(glove_file.read_bytes()).hexdigest()
 
 
 def test_words_are_folded_and_the_first_row_stays(db_path: Path, tmp_path: Path) -> None:
@@ -84,20 +83,37 @@ def test_dropping_removes_every_trace(loaded_db: Path, glove_file: Path) -> None
         drop_embedding(loaded_db, name="oter")
 
 
-BAD = {
-    "not a number": (np.nan, "line 3: expected finite float32 numbers, found nan as number 2"),
-    "infinite": (-np.inf, "line 3: expected finite float32 numbers, found -inf as number 2"),
-}
-
-
-@pytest.mark.parametrize("fault", BAD)
-def test_numbers_must_be_finite(loaded_db: Path, tmp_path: Path, fault: str) -> None:
-    value, message = BAD[fault]
-    vectors: Matrix = np.ones((4, 2), dtype=np.float32)
-    vectors[2, 1] = value
-    before = contents(loaded_db)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": name}, "name of an embedding must have 1 to 100 characters")
+        for name in ("", " ", "a b", "-x", "a'b", "x" * 101, "a\n")  # names stand in commands without quoting
+    ]
+    + [
+        ({"limit": 0}, "limit must be at least 1; found 0"),
+        ({"limit": 1.5}, "limit must be a whole number; found 1.5"),
+        ({"vocabulary": ["zoe"]}, r"small\.txt: no word was kept; .*16 rows not in the vocabulary"),
+    ],
+)
+def test_bad_settings_are_named(db_path: Path, glove_file: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(CusTextError, match=message):
-        load_embeddings(loaded_db, write_glove(tmp_path / "v.txt", list("abcd"), vectors), name="bad")
+        load_embeddings(db_path, glove_file, **{"name": "v", **options})
+    assert not db_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"c 1 nan\n", "expected finite float32 numbers, found nan as number 2"),
+        (b"c 1 -inf\n", "expected finite float32 numbers, found -inf as number 2"),
+        (b" 3 4\n", "expected a word, found an empty field"),
+    ],
+)
+def test_bad_rows_are_named(loaded_db: Path, tmp_path: Path, line: bytes, message: str) -> None:
+    before = contents(loaded_db)
+    (tmp_path / "v.txt").write_bytes(b"a 1 2\nb 1 2\n" + line)
+    with pytest.raises(CusTextError, match=rf"v\.txt, line 3: {message}"):
+        load_embeddings(loaded_db, tmp_path / "v.txt", name="bad")
     assert contents(loaded_db) == before
 
 
@@ -122,12 +138,6 @@ def test_an_earlier_fault_is_named_before_later_damage(
         load_embeddings(db_path, tmp_path / "v.txt.gz", name="bad")
 
 
-def test_an_empty_word_is_refused(db_path: Path, tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_text("a 1 2\n 3 4\n")
-    with pytest.raises(CusTextError, match=r"v\.txt, line 2: expected a word, found an empty field"):
-        load_embeddings(db_path, tmp_path / "v.txt", name="bad")
-
-
 def test_a_fault_after_many_stored_blocks_leaves_the_database_as_it_was(
     loaded_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,35 +150,3 @@ def test_a_fault_after_many_stored_blocks_leaves_the_database_as_it_was(
         with pytest.raises(CusTextError, match=r"line 5001: expected a word and 3 numbers"):
             load_embeddings(loaded_db, path, name="bad")
         assert contents(loaded_db) == before
-
-
-def test_a_truncated_file_makes_no_database(db_path: Path, tmp_path: Path, glove_file: Path) -> None:
-    path = tmp_path / "cut.txt.gz"
-    path.write_bytes(gzip.compress(glove_file.read_bytes())[:-9])
-    with pytest.raises(CusTextError, match=r"cut\.txt\.gz: the file is damaged or incomplete"):
-        load_embeddings(db_path, path, name="bad")
-    assert not db_path.exists()
-
-
-@pytest.mark.parametrize("name", ["", " ", "a b", "-x", "a'b", "x" * 101, "a\n"])
-def test_names_stand_in_commands_without_quoting(db_path: Path, glove_file: Path, name: str) -> None:
-    with pytest.raises(CusTextError, match="name of an embedding must have 1 to 100 characters"):
-        load_embeddings(db_path, glove_file, name=name)
-
-
-def test_a_limit_below_one_is_an_error(db_path: Path, glove_file: Path) -> None:
-    with pytest.raises(CusTextError, match="limit must be at least 1; found 0"):
-        load_embeddings(db_path, glove_file, name="none", limit=0)
-    with pytest.raises(CusTextError, match="limit must be a whole number; found 1.5"):
-        load_embeddings(db_path, glove_file, name="none", limit=1.5)  # type: ignore[arg-type]
-
-
-def test_a_vocabulary_without_any_word_of_the_file_is_an_error(db_path: Path, glove_file: Path) -> None:
-    with pytest.raises(CusTextError, match=r"small\.txt: no word was kept; .*16 rows not in the vocabulary"):
-        load_embeddings(db_path, glove_file, name="none", vocabulary=["zoe"])
-
-
-def test_progress_is_told(db_path: Path, glove_file: Path) -> None:
-    seen: list[float] = []
-    load_embeddings(db_path, glove_file, name="small", progress=seen.append)
-    assert seen[-1] == 1.0

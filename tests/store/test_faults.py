@@ -128,7 +128,7 @@ from pathlib import Path
 from custext_sql import CusTextError, list_embeddings, load_embeddings, load_mapping
 from custext_sql.cli import main
 from tests.ledger_entries import list_releases
-from custext_sql.store import migrating, schema
+from custext_sql.store import schema
 from click.testing import CliRunner
 
 disk, big, source, database, scripts = map(Path, sys.argv[1:])
@@ -153,14 +153,14 @@ except CusTextError as error:
 assert load_mapping(own).info == info and [one.name for one in list_embeddings(own)] == ["small"]
 
 before = own.read_bytes()
-given = schema.REVISIONS, migrating.find_scripts
+given = schema.REVISIONS, schema.find_scripts
 for command in ("compact", "upgrade"):
     if command == "upgrade":
-        schema.REVISIONS, migrating.find_scripts = ("0001", "0002"), lambda: scripts
+        schema.REVISIONS, schema.find_scripts = ("0001", "0002"), lambda: scripts
     done = run("--db", own, command)
     assert done.exit_code == 1 and "the disk is full; nothing was changed" in done.output, done.output
     assert own.read_bytes() == before and sorted(path.name for path in disk.iterdir()) == ["custext.duckdb"]
-schema.REVISIONS, migrating.find_scripts = given
+schema.REVISIONS, schema.find_scripts = given
 
 (disk / "filler").write_bytes(b"")
 with (disk / "filler").open("wb", buffering=0) as filler:

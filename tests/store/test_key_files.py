@@ -54,21 +54,16 @@ def test_a_key_file_is_for_its_owner_and_names_its_settings(mapped_db: Path, key
 
 def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> None:
     path = tmp_path / "key"
-    result = run(
-        "--db", mapped_db, "keygen", path, "--eps", "0.5", "--plus", "--policy", "paper", "--calibration", "tight"
-    )
+    result = run("--db", mapped_db, "keygen", path, "--eps", "0.5", "--plus", "--policy", "paper")
     assert result.exit_code == 0, result.output
     made = read_key_file(path)
     for expected in (
         f"{path}: key {made.key.name}, for these settings only:",
         f"mapping      small-euclidean-k4, fingerprint {made.settings.fingerprint}",
-        "eps          0.5",
         "plus         yes, stopwords are kept",
         f"stopwords    english, digest {made.settings.stopwords}",
         "policy       paper: unknown keep, numbers shape, case lower, invisible keep, units keep",
-        "calibration  tight",
         f"format       {FORMAT}",
-        "Use it for one dataset only.",
     ):
         assert expected in result.output
     assert json.loads(path.read_text())["key"] not in result.output
@@ -95,11 +90,9 @@ def test_two_keys_differ_and_none_is_overwritten(mapped_db: Path, key_path: Path
         make_key(key_path, mapped_db)
     assert key_path.read_bytes() == before
     assert make_key(tmp_path / "other", mapped_db, plus=True).key.name != read_key_file(key_path).key.name
-    with pytest.raises(KeyFileError, match="cannot write the key file .*: No such file or directory"):
-        make_key(tmp_path / "no" / "folder", mapped_db)
-
-
-def test_a_missing_key_is_refused(mapped_db: Path, tmp_path: Path) -> None:
+    for place, message in ((tmp_path / "no" / "folder", "No such file or directory"), ("a\0b", "invalid file name")):
+        with pytest.raises(KeyFileError, match=f"cannot write the key file .*: {message}"):
+            make_key(place, mapped_db)
     with pytest.raises(KeyFileError, match="cannot read the key file .*nothing: No such file"):
         Sanitizer.load(mapped_db, key_file=tmp_path / "nothing")
 
@@ -131,22 +124,18 @@ def test_columns_are_told_apart_in_records(key_path: Path) -> None:
     ("edit", "message"),
     [
         (lambda c: c.update(key=c["key"][:32]), "expected a key of 256 bits; found 128"),
-        (lambda c: c.update(key="xyz"), "is not a key file"),
         (lambda c: c.pop("eps"), "is not a key file"),
         (
             lambda c: c.update(custext_key=4),
             f"is a key of format 4; this version reads format {FORMAT}; make another one with: custext keygen PATH",
         ),
         (lambda c: c.update(custext_key=True), "is not a key file"),
-        (lambda c: c.update(note="mine"), "is not a key file"),
         (lambda c: c["policy"].update(note="mine"), "is not a key file"),
         (lambda c: c["policy"].pop("invisible"), "is not a key file"),
         (lambda c: c["policy"].update(keep_words="alice"), "is not a key file"),
         (lambda c: c["policy"].update(keep_words=["alice"]), "was changed after it was made"),
         (lambda c: c.update(policy=["mask"]), "is not a key file"),
-        (lambda c: c.update(policy={"unknown": "drop"}), "is not a key file"),
         (lambda c: c.update(eps=3.0), "was changed after it was made"),
-        (lambda c: c.update(plus=False), "was changed after it was made"),
         (lambda c: c.update(key="0" * 64), "was changed after it was made"),
         (lambda c: c.pop("check"), "is not a key file"),
     ],
@@ -159,10 +148,13 @@ def test_a_key_that_was_changed_is_refused(
         Sanitizer.load(mapped_db, key_file=key_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b'{"custext_key": 5}'])
-def test_other_files_are_refused(mapped_db: Path, tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b'{"custext_key": 5}', b"[" * 200_000, None])
+def test_other_files_are_refused(mapped_db: Path, tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "file"
-    path.write_bytes(content)
+    if content is None:
+        os.mkfifo(path)  # which nobody writes to
+    else:
+        path.write_bytes(content)
     path.chmod(0o600)
     with pytest.raises(KeyFileError, match="is not a key file; make one with: custext keygen"):
         Sanitizer.load(mapped_db, key_file=path)
@@ -171,20 +163,16 @@ def test_other_files_are_refused(mapped_db: Path, tmp_path: Path, content: bytes
 def test_other_settings_are_refused(mapped_db: Path, key_path: Path) -> None:
     build_mapping(mapped_db, embedding="small", k=8, name="other")
     for settings, message in (
-        (
-            {"policy": "paper"},
-            "key is for policy = unknown mask, numbers mask, .* units mask, not unknown keep, numbers shape",
-        ),
-        ({"policy": Policy(invisible="keep")}, "invisible drop, units mask, not unknown mask, .*, invisible keep"),
-        ({"calibration": "tight"}, "key is for calibration = paper, not tight"),
-        ({"mapping": "other"}, "key is for fingerprint = "),
-        ({"language": "german"}, "key is for language = english, not german"),
+        ({"policy": "paper"}, "policy = unknown mask, numbers mask, .* units mask, not unknown keep, numbers shape"),
+        ({"policy": Policy(invisible="keep")}, "policy = .*invisible drop, units mask, not .*, invisible keep"),
+        ({"calibration": "tight"}, "calibration = paper, not tight"),
+        ({"mapping": "other"}, "fingerprint = "),
+        ({"language": "german"}, "language = english, not german"),
     ):
-        with pytest.raises(KeyFileError, match=message):
+        with pytest.raises(KeyFileError, match=f"key is for {message}"):
             Sanitizer.load(mapped_db, key_file=key_path, **settings)
-        if "language" not in settings:
-            with duckdb.connect() as connection, pytest.raises(KeyFileError, match=message):
-                register(connection, mapped_db, key_file=key_path, **settings)
+    with duckdb.connect() as connection, pytest.raises(KeyFileError, match="key is for calibration"):
+        register(connection, mapped_db, key_file=key_path, calibration="tight")
     sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
     for eps, plus, message in ((2.0, None, "eps = 1, not 2"), (None, False, "plus = True, not False")):
         with pytest.raises(KeyFileError, match=f"key is for {message}; for other settings, make another key"):
@@ -192,19 +180,12 @@ def test_other_settings_are_refused(mapped_db: Path, key_path: Path) -> None:
     with pytest.raises(KeyFileError, match="eps = 1, not 2"):
         sanitizer.sanitize_batch([TEXT, TEXT], [1.0, 2.0], records=["r", "s"])
     assert sanitizer.sanitize(TEXT, 1.0, True, record="r") == sanitizer.sanitize(TEXT, record="r")
-
-
-def test_a_mapping_built_anew_is_refused(mapped_db: Path, key_path: Path) -> None:
-    build_mapping(mapped_db, embedding="small", k=5, name="small-euclidean-k4", replace=True)
-    with pytest.raises(KeyFileError, match="key is for fingerprint"):
-        Sanitizer.load(mapped_db, key_file=key_path)
-
-
-def test_another_list_of_stopwords_is_refused(mapped_db: Path, key_path: Path) -> None:
-    """Another list would change which words of a text are drawn, and so release words that were not released before."""
-    with duckdb.connect(mapped_db) as connection:
+    with duckdb.connect(mapped_db) as connection:  # other words of a released text would be drawn
         connection.execute("INSERT INTO stopwords VALUES ('english', 'alice', 'mine')")
     with pytest.raises(KeyFileError, match="key is for stopwords = "):
+        Sanitizer.load(mapped_db, key_file=key_path)
+    build_mapping(mapped_db, embedding="small", k=5, name="small-euclidean-k4", replace=True)
+    with pytest.raises(KeyFileError, match="key is for fingerprint"):
         Sanitizer.load(mapped_db, key_file=key_path)
 
 
@@ -220,32 +201,16 @@ def test_a_key_is_the_same_wherever_a_sanitizer_travels(mapped_db: Path, key_pat
         pickle.dumps(sanitizer.key.key)
 
 
-def test_odd_paths_and_contents_get_plain_errors(mapped_db: Path, tmp_path: Path) -> None:
-    with pytest.raises(KeyFileError, match="invalid file name"):
-        make_key("a\0b", mapped_db)
-    deep = tmp_path / "deep"
-    deep.write_text("[" * 200_000)
-    deep.chmod(0o600)
-    with pytest.raises(KeyFileError, match="is not a key file"):
-        read_key_file(deep)
-
-
-def test_a_pipe_is_not_waited_for(mapped_db: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(KeyFileError, match="pipe is not a key file"):
-        Sanitizer.load(mapped_db, key_file=tmp_path / "pipe")
-
-
 def test_records_and_keys_belong_together(mapped_db: Path, key_path: Path) -> None:
     keyed, fresh = Sanitizer.load(mapped_db, key_file=key_path), Sanitizer.load(mapped_db)
-    with pytest.raises(CusTextError, match="keyed draws need a record for each text"):
-        keyed.sanitize(TEXT)
-    with pytest.raises(CusTextError, match="records are only for keyed draws"):
-        fresh.sanitize(TEXT, record="r")
-    with pytest.raises(CusTextError, match="records must have one value per text, 2 in all; found 1"):
-        keyed.sanitize_batch([TEXT, TEXT], records=["r"])
-    with pytest.raises(CusTextError, match="a record must be a string; the record at index 1 is missing"):
-        keyed.sanitize_batch([TEXT, TEXT], records=["r", None])
+    for sanitizer, records, message in (
+        (keyed, None, "keyed draws need a record for each text"),
+        (fresh, ["r", "s"], "records are only for keyed draws"),
+        (keyed, ["r"], "records must have one value per text, 2 in all; found 1"),
+        (keyed, ["r", None], "a record must be a string; the record at index 1 is missing"),
+    ):
+        with pytest.raises(CusTextError, match=message):
+            sanitizer.sanitize_batch([TEXT, TEXT], records=records)
     with pytest.raises(CusTextError, match="give a key or a seed, not both"):
         Sanitizer.load(mapped_db, key_file=key_path, seed=1)
 
@@ -273,8 +238,7 @@ def test_the_same_word_twice_draws_twice(mapped_db: Path, key_path: Path) -> Non
     twice = [text.split() for text in sanitizer.sanitize_batch(["alice alice"] * 5_000, records=records)]
     chances = sanitizer.distribution("alice")
     expected = sum(chance**2 for chance in chances.values())
-    equal = sum(first == second for first, second in twice) / len(twice)
-    assert abs(equal - expected) < 0.04
+    assert abs(sum(first == second for first, second in twice) / len(twice) - expected) < 0.04
     once = sanitizer.sanitize_batch(["alice"] * 5_000, records=records)
     same = sum(first == alone for (first, _), alone in zip(twice, once, strict=True)) / len(twice)
     assert abs(same - expected) < 0.04  # a word is drawn again if anything in its text changes

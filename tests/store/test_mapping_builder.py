@@ -1,6 +1,7 @@
 """Mappings follow the paper, contain only words, and are stored with their settings."""
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -10,7 +11,8 @@ from custext_sql import CusTextError, build_mapping, list_mappings, load_embeddi
 from custext_sql.arrays import Floats
 from custext_sql.mapping.similarity import STEPS
 from tests import oracle
-from tests.vector_samples import stored_vectors, write_glove
+from tests.cli.test_commands import run
+from tests.vector_samples import stored_vectors
 
 
 def grouped_words(path: Path, name: str | None = None) -> list[list[str]]:
@@ -19,6 +21,11 @@ def grouped_words(path: Path, name: str | None = None) -> list[list[str]]:
         list(mapping.words[start : start + size])
         for start, size in zip(mapping.word_starts, mapping.sizes, strict=True)
     ]
+
+
+def load(path: Path, names: list[str], vectors: Floats | None = None, *, name: str = "v") -> None:
+    given = np.random.default_rng(2).normal(size=(len(names), 4)) if vectors is None else vectors
+    load_embeddings(path, (names, given), name=name)
 
 
 def dot(rows: Floats, columns: Floats) -> Floats:
@@ -53,34 +60,26 @@ def test_a_user_function_builds_a_mapping(loaded_db: Path) -> None:
     assert load_mapping(loaded_db).scores.min() >= 0
 
 
-def test_only_single_words_enter_a_mapping_and_the_rest_is_counted(db_path: Path, tmp_path: Path) -> None:
-    names = ["the", ".", "at\xa0name@domain.com", "don't", "'s", "naïve", "a-b", "1"]
-    vectors = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="mixed")
-    report = build_mapping(db_path, embedding="mixed", k=2)
+def test_only_single_words_enter_a_mapping_and_the_rest_is_counted(db_path: Path) -> None:
+    load(db_path, ["the", ".", "at\xa0name@domain.com", "don't", "'s", "naïve", "a-b", "1"])
+    report = build_mapping(db_path, embedding="v", k=2)
     assert sorted(load_mapping(db_path).words) == ["1", "don't", "naïve", "the"]
     assert (report.info.words, report.info.left_out) == (4, 4)
 
 
-def test_a_limit_uses_only_the_first_entries(db_path: Path, tmp_path: Path) -> None:
+def test_a_limit_uses_only_the_first_entries(db_path: Path) -> None:
     names = ["the", ".", "cat", "dog", ",", "cow", "hen", "pig"]
-    vectors = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="v")
+    vectors = np.random.default_rng(0).normal(size=(8, 3))
+    load(db_path, names, vectors)
     report = build_mapping(db_path, embedding="v", k=2, limit=6)
     assert sorted(load_mapping(db_path).words) == ["cat", "cow", "dog", "the"]
     assert (report.info.words, report.info.left_out, report.info.word_limit) == (4, 2, 6)
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names[:6], vectors[:6]), name="six")
+    load(db_path, names[:6], vectors[:6], name="six")
     assert build_mapping(db_path, embedding="six", k=2).info.fingerprint == report.info.fingerprint
     with pytest.raises(CusTextError, match="already exists with different settings"):
         build_mapping(db_path, embedding="v", k=2, name=report.info.name)
-
-
-def test_ranks_are_the_places_in_the_vector_file(db_path: Path, tmp_path: Path) -> None:
-    names = ["the", ".", "cat", "dog", ",", "cow", "hen", "pig"]
-    vectors = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="v")
-    build_mapping(db_path, embedding="v", k=3, order="random", seed=1)
-    mapping = load_mapping(db_path)
+    build_mapping(db_path, embedding="v", k=3, order="random", seed=1, name="random")
+    mapping = load_mapping(db_path, "random")
     assert [names[rank] for rank in mapping.ranks] == list(mapping.words)
 
 
@@ -96,12 +95,17 @@ def test_what_was_asked_for_is_recorded(loaded_db: Path) -> None:
     assert (info.grouping, info.word_limit) == ("greedy", None)
     assert (info.words, info.group_count, report.smallest_group, report.largest_group) == (16, 4, 4, 4)
     assert default == info.name
+    settings: dict[str, Any] = {"k": np.int64(4), "measure": "cosine", "normalization": "word", "order": "random"}
+    made = [
+        build_mapping(loaded_db, embedding="small", name=f"m{seed}", seed=seed, **settings).info.fingerprint
+        for seed in (5, 6)
+    ]
+    assert made[0] == info.fingerprint != made[1]
 
 
-def test_stopwords_apart_share_no_group_with_other_words(db_path: Path, tmp_path: Path) -> None:
+def test_stopwords_apart_share_no_group_with_other_words(db_path: Path) -> None:
     names = ["the", "he", "she", "it", "of", "cat", "dog", "cow", "pig", "hen"]
-    vectors = np.random.default_rng(2).normal(size=(10, 4)).astype(np.float32)
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="v")
+    load(db_path, names)
     report = build_mapping(db_path, embedding="v", k=4, separate_stopwords=True)
     assert report.info.stopword_language == "english"
     assert report.merged is None
@@ -113,9 +117,8 @@ def test_stopwords_apart_share_no_group_with_other_words(db_path: Path, tmp_path
 
 
 @pytest.mark.parametrize(("names", "alone"), [("the cat dog cow", "the"), ("the he she cat", "cat")])
-def test_a_class_of_one_word_is_merged_and_reported(db_path: Path, tmp_path: Path, names: str, alone: str) -> None:
-    vectors = np.random.default_rng(3).normal(size=(4, 4)).astype(np.float32)
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names.split(), vectors), name="v")
+def test_a_class_of_one_word_is_merged_and_reported(db_path: Path, names: str, alone: str) -> None:
+    load(db_path, names.split())
     report = build_mapping(db_path, embedding="v", k=2, separate_stopwords=True)
     assert report.merged == alone
     assert report.info.stopword_language is None  # stopwords are not separate, and the mapping must not claim it
@@ -123,15 +126,8 @@ def test_a_class_of_one_word_is_merged_and_reported(db_path: Path, tmp_path: Pat
     assert sorted(word for group in grouped_words(db_path) for word in group) == sorted(names.split())
 
 
-def test_stopwords_of_a_language_that_is_not_stored_name_the_command(loaded_db: Path) -> None:
-    with pytest.raises(CusTextError, match="run: custext stopwords --language german"):
-        build_mapping(loaded_db, embedding="small", k=4, separate_stopwords=True, language="german")
-
-
-def test_a_zero_vector_under_cosine_is_an_error_that_names_the_words(db_path: Path, tmp_path: Path) -> None:
-    vectors = np.eye(4, dtype=np.float32)
-    vectors[[1, 3]] = 0
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", ["a", "b", ".", "d"], vectors), name="v")
+def test_a_zero_vector_under_cosine_is_an_error_that_names_the_words(db_path: Path) -> None:
+    load(db_path, ["a", "b", ".", "d"], np.diag([1.0, 0, 1, 0]))
     with pytest.raises(CusTextError, match="found 2 zero vectors: b, d;"):
         build_mapping(db_path, embedding="v", k=2, measure="cosine")
     assert build_mapping(db_path, embedding="v", k=2).info.words == 3
@@ -148,6 +144,9 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
     name = "small-euclidean-k4"
     with pytest.raises(CusTextError, match=f"mapping '{name}' already exists with different settings"):
         build_mapping(mapped_db, embedding="small", k=5, name=name)
+    command = run("--db", mapped_db, "map", "--embedding", "small", "--k", "5", "--name", name)
+    assert command.exit_code == 1 and f"mapping '{name}' already exists with different settings" in command.output
+    assert "use --replace" in command.output and load_mapping(mapped_db, name).info.k == 4
     assert build_mapping(mapped_db, embedding="small", k=5, name=name, replace=True).info.k == 5
     assert sorted(load_mapping(mapped_db, name).sizes) == [5, 5, 6]
     # Fewer words of the same file: the same recipe, but another result.
@@ -163,6 +162,7 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
         ({"embedding": "smal"}, "embedding 'smal' does not exist; did you mean 'small'"),
         ({"k": 17}, "must not exceed the number of words, 16; found 17"),
         ({"k": 1}, "at least 2"),
+        ({"separate_stopwords": True, "language": "german"}, "run: custext stopwords --language german"),
         ({"order": "random", "seed": "x"}, "seed must be a whole number; found 'x'"),
         ({"measure": []}, "euclidean, cosine or a function"),
         ({"measure": dot, "larger_is_closer": "no"}, "needs larger_is_closer=True or"),
@@ -184,11 +184,6 @@ def test_bad_parameters_are_named_and_nothing_is_written(
     with pytest.raises(CusTextError, match=message):
         build_mapping(loaded_db, **{"embedding": "small", "k": 4, **options})  # type: ignore[arg-type]
     assert list_mappings(loaded_db) == ([], None)
-
-
-def test_numpy_numbers_are_numbers(loaded_db: Path) -> None:
-    info = build_mapping(loaded_db, embedding="small", k=np.int64(5), order="random", seed=np.int64(4)).info  # type: ignore[arg-type]
-    assert (info.k, info.seed) == (5, 4)
 
 
 def test_a_function_cannot_change_the_vectors(loaded_db: Path) -> None:
@@ -216,7 +211,6 @@ def test_a_function_named_as_a_measure_is_called_custom(loaded_db: Path) -> None
         "UPDATE tokens SET position = 99 WHERE token = 'bob'",
         "DELETE FROM vectors WHERE position = 4",
         "UPDATE vectors SET position = -1 WHERE position = 4",
-        "UPDATE vectors SET vector = vector[1:4] WHERE position = 4",
         "UPDATE vectors SET vector = CASE position WHEN 4 THEN vector[1:4] ELSE list_append(vector, 1) END "
         "WHERE position IN (4, 5)",
         "UPDATE vectors SET vector = ['nan'::FLOAT, 1, 1, 1, 1] WHERE position = 4",
@@ -229,15 +223,7 @@ def test_an_embedding_that_was_changed_is_refused(loaded_db: Path, change: str) 
         build_mapping(loaded_db, embedding="small", k=4)
 
 
-def test_an_embedding_with_no_words_is_an_error(db_path: Path, tmp_path: Path) -> None:
-    load_embeddings(db_path, write_glove(tmp_path / "v.txt", [".", ","], np.eye(2, dtype=np.float32)), name="v")
+def test_an_embedding_with_no_words_is_an_error(db_path: Path) -> None:
+    load(db_path, [".", ","])
     with pytest.raises(CusTextError, match="no entry that is a single word"):
         build_mapping(db_path, embedding="v")
-
-
-def test_random_order_follows_its_seed(loaded_db: Path) -> None:
-    made = [
-        build_mapping(loaded_db, embedding="small", k=4, order="random", seed=seed, name=f"m{place}").info.fingerprint
-        for place, seed in enumerate([1, 1, 2])
-    ]
-    assert made[0] == made[1] != made[2]

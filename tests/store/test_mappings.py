@@ -31,15 +31,11 @@ CHANGES = {
     "a score removed": f"UPDATE score_rows SET units = units[2:] WHERE {HIS}",
     "a score moved to another word": "UPDATE score_rows SET units = CASE position WHEN 0 THEN units[2:] "
     "ELSE [units[1]] || units END WHERE group_id = 0 AND position < 2",
-    "no scores of a word": f"UPDATE score_rows SET units = [] WHERE {HIS}",
     "scores exchanged": f"UPDATE score_rows SET units = list_reverse(units) WHERE {HIS}",
     "a row removed": f"DELETE FROM score_rows WHERE {HIS}",
     "a row twice": f"INSERT INTO score_rows FROM score_rows WHERE {HIS}",
     "a row twice in place of another": "UPDATE score_rows SET position = 1 WHERE position = 0",
-    "a row of a stranger": f"UPDATE score_rows SET position = 4 WHERE {HIS}",
     "rows exchanged": "UPDATE score_rows SET position = 1 - position WHERE position < 2 AND group_id = 0",
-    "a row in another group": f"UPDATE score_rows SET group_id = (group_id + 1) % 4 WHERE {HIS}",
-    "a word renamed in groups": "UPDATE groups SET token = 'zoe' WHERE token = 'bob'",
     "two words exchanged": "UPDATE groups SET token = CASE token WHEN 'bob' THEN 'judy' ELSE 'bob' END "
     "WHERE token IN ('bob', 'judy')",
     "two groups exchanged": "UPDATE groups SET group_id = 1 - group_id WHERE group_id < 2; "
@@ -47,9 +43,7 @@ CHANGES = {
     "a word removed": "DELETE FROM groups WHERE token = 'bob'",
     "a word twice": "INSERT INTO groups SELECT mapping, token, 0, 4, 99 FROM groups WHERE token = 'bob'",
     "a word in another group": "UPDATE groups SET group_id = (group_id + 1) % 4 WHERE token = 'bob'",
-    "positions exchanged": "UPDATE groups SET position = 5 - position WHERE position IN (2, 3) AND group_id = 0",
     "a negative group": "UPDATE groups SET group_id = -1 WHERE group_id = 0",
-    "no groups": "DELETE FROM groups",
     "a negative rank": "UPDATE groups SET rank = -1 WHERE token = 'bob'",
     "two words of the same rank": "UPDATE groups SET rank = 0 WHERE token = 'bob'",
     "two ranks exchanged": "UPDATE groups SET rank = 1 - rank WHERE rank < 2",
@@ -57,6 +51,8 @@ CHANGES = {
     "UPDATE groups SET rank = NULL WHERE rank = 0",
     "a word that is missing": "ALTER TABLE groups ALTER token DROP NOT NULL; "
     "UPDATE groups SET token = NULL WHERE token = 'bob'",
+    "ranks of another type": "ALTER TABLE groups ALTER rank TYPE BIGINT",
+    "scores of another type": "ALTER TABLE score_rows ALTER units TYPE DOUBLE[]",
     "no groups promised": "UPDATE mappings SET group_count = 0",
     "another fingerprint": "UPDATE mappings SET fingerprint = 'f00'",
 }
@@ -70,8 +66,9 @@ def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
         connection.execute(CHANGES[change])
     with pytest.raises(CusTextError, match="mapping small-euclidean-k4: .* cannot be used"):
         load_mapping(mapped_db)
-    build_mapping(mapped_db, embedding="small", k=4, replace=True)
-    assert load_mapping(mapped_db).info.fingerprint == before.info.fingerprint
+    if "another type" not in change:
+        build_mapping(mapped_db, embedding="small", k=4, replace=True)
+        assert load_mapping(mapped_db).info.fingerprint == before.info.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -84,20 +81,14 @@ def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
         ("scores exchanged", "fingerprint mismatch"),
         ("two ranks exchanged", "the ranks of words differ"),
         ("a rank that is missing", "a column has NULLs, or another type"),
+        ("ranks of another type", "a column has NULLs, or another type"),
+        ("scores of another type", "a column has NULLs, or another type"),
     ],
 )
 def test_what_was_changed_is_named(mapped_db: Path, change: str, reason: str) -> None:
     with duckdb.connect(mapped_db) as connection:
         connection.execute(CHANGES[change])
     with pytest.raises(CusTextError, match=reason):
-        load_mapping(mapped_db)
-
-
-@pytest.mark.parametrize("change", ["groups ALTER rank TYPE BIGINT", "score_rows ALTER units TYPE DOUBLE[]"])
-def test_columns_of_another_type_are_refused(mapped_db: Path, change: str) -> None:
-    with duckdb.connect(mapped_db) as connection:
-        connection.execute(f"ALTER TABLE {change}")
-    with pytest.raises(CusTextError, match="a column has NULLs, or another type"):
         load_mapping(mapped_db)
 
 
@@ -125,10 +116,7 @@ def test_rows_may_lie_in_any_order(mapped_db: Path) -> None:
     before = load_mapping(mapped_db)
     with duckdb.connect(mapped_db) as connection:
         for table in ("groups", "score_rows"):
-            connection.execute(f"CREATE TEMP TABLE shuffled AS FROM {table} ORDER BY random()")
-            connection.execute(f"DELETE FROM {table}")
-            connection.execute(f"INSERT INTO {table} FROM shuffled")
-            connection.execute("DROP TABLE shuffled")
+            connection.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {table} ORDER BY random()")
     after = load_mapping(mapped_db)
     assert after.words == before.words
     assert after.scores.tolist() == before.scores.tolist()
@@ -141,16 +129,12 @@ def test_scores_are_stored_in_many_batches_alike(loaded_db: Path, monkeypatch: p
     assert load_mapping(loaded_db, "many").scores.tolist() == load_mapping(loaded_db, "one").scores.tolist()
 
 
-def test_the_first_mapping_is_the_default_until_another_is_used(mapped_db: Path) -> None:
+def test_the_first_mapping_is_the_default_until_another_is_used_or_it_is_dropped(mapped_db: Path) -> None:
     build_mapping(mapped_db, embedding="small", k=8)
     assert load_mapping(mapped_db).info.k == 4
     use_mapping(mapped_db, name="small-euclidean-k8")
-    assert load_mapping(mapped_db).info.k == 8
-    assert load_mapping(mapped_db, "small-euclidean-k4").info.k == 4
-
-
-def test_dropping_the_default_leaves_none_until_one_is_chosen_or_built(mapped_db: Path) -> None:
-    build_mapping(mapped_db, embedding="small", k=8)
+    assert load_mapping(mapped_db).info.k == 8 and load_mapping(mapped_db, "small-euclidean-k4").info.k == 4
+    use_mapping(mapped_db, name="small-euclidean-k4")
     drop_mapping(mapped_db, name="small-euclidean-k4")
     with pytest.raises(CusTextError, match=r"choose one with: custext use NAME \(mappings: small-euclidean-k8\)"):
         load_mapping(mapped_db)
@@ -167,10 +151,12 @@ def test_a_database_without_mappings_names_the_command(loaded_db: Path) -> None:
         load_mapping(loaded_db)
 
 
-def test_a_mapping_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
+def test_a_mapping_or_word_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
     for action in (use_mapping, drop_mapping):
         with pytest.raises(CusTextError, match="'small-euclidean-k' does not exist; did you mean 'small-euclidean-k4'"):
             action(mapped_db, name="small-euclidean-k")
+    with pytest.raises(CusTextError, match="^the word is not in mapping 'small-euclidean-k4'; did you mean 'alice'"):
+        load_mapping(mapped_db).find_row("Alyce")
 
 
 def test_a_mapping_outlives_its_embedding(mapped_db: Path) -> None:
@@ -178,11 +164,6 @@ def test_a_mapping_outlives_its_embedding(mapped_db: Path) -> None:
     drop_embedding(mapped_db, name="small")
     assert load_mapping(mapped_db).info == before.info
     assert list_mappings(mapped_db)[1] == before.info.name
-
-
-def test_a_word_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
-    with pytest.raises(CusTextError, match="^the word is not in mapping 'small-euclidean-k4'; did you mean 'alice'"):
-        load_mapping(mapped_db).find_row("Alyce")
 
 
 def test_mappings_and_embeddings_are_listed_in_the_order_they_were_made(mapped_db: Path) -> None:

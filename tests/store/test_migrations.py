@@ -16,12 +16,12 @@ from custext_sql.errors import DatabaseError
 from custext_sql.ledger import schema
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.store import migrating
+from custext_sql.store import schema as database_schema
 from custext_sql.store.database import reading, writing
 from custext_sql.store.database_files import new_database
 from custext_sql.store.embeddings import Embedding
 from custext_sql.store.rewriting import compact_database, upgrade_database
 from custext_sql.store.schema import REVISIONS
-from tests.shipped_stopwords import STOPWORDS
 
 EVERYTHING = {  # what a database contains, as DuckDB reports it
     "columns": """
@@ -60,21 +60,15 @@ def test_fields_of_a_row_are_the_columns_of_its_table(row: type[Any], table: str
     assert found == get_type_hints(row) and list(found) == [field.name for field in fields(row)]
 
 
-def test_a_new_database_has_the_shipped_stopwords_and_the_newest_revision(fresh_db: Path) -> None:
-    rows = fetch(fresh_db, "SELECT language, word, source FROM stopwords ORDER BY ALL")
-    assert rows == sorted(("english", word, "NLTK stopwords corpus, the list of 179 words") for word in STOPWORDS)
-    assert fetch(fresh_db, "FROM alembic_version") == [(REVISIONS[-1],)]
-
-
 FOLDERS = [("versions", REVISIONS), ("ledger", schema.REVISIONS)]
 
 
 @pytest.mark.parametrize(("folder", "revisions"), FOLDERS)
 def test_the_listed_revisions_are_those_of_the_scripts(folder: str, revisions: tuple[str, ...]) -> None:
     config = Config()
-    config.set_main_option("script_location", str(migrating.find_scripts()))
+    config.set_main_option("script_location", str(database_schema.find_scripts()))
     config.set_main_option("path_separator", "newline")
-    config.set_main_option("version_locations", str(migrating.find_scripts() / folder))
+    config.set_main_option("version_locations", str(database_schema.find_scripts() / folder))
     scripts = list(ScriptDirectory.from_config(config).walk_revisions())
     assert tuple(script.revision for script in reversed(scripts)) == revisions
 
@@ -82,7 +76,7 @@ def test_the_listed_revisions_are_those_of_the_scripts(folder: str, revisions: t
 @pytest.mark.parametrize(("folder", "revisions"), FOLDERS)
 def test_migrations_use_no_code_of_the_package(folder: str, revisions: tuple[str, ...]) -> None:
     """The package changes between versions, but what a revision creates must not."""
-    scripts = list((migrating.find_scripts() / folder).glob("*.py"))
+    scripts = list((database_schema.find_scripts() / folder).glob("*.py"))
     assert len(scripts) == len(revisions)
     for script in scripts:
         imported: set[str] = set()
@@ -91,7 +85,7 @@ def test_migrations_use_no_code_of_the_package(folder: str, revisions: tuple[str
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 imported.add("custext_sql" if node.level else str(node.module).partition(".")[0])
-        assert imported <= {"alembic", "sqlalchemy"}, script.name
+        assert imported <= {"alembic", "sqlalchemy", "pathlib"}, script.name
 
 
 SNAPSHOTS = {  # databases that this version cannot read, and how to make them of one that it can

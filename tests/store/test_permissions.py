@@ -3,7 +3,7 @@
 import os
 import stat
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -36,13 +36,8 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-@pytest.mark.slow
-def test_the_default_folder_and_its_database_are_private(few_shipped: None) -> None:
-    assert mode_of(locate()) == 0o600
-    assert mode_of(default_path().parent) == 0o700
-
-
-def test_a_database_is_private_however_it_is_made(glove_file: Path, tmp_path: Path) -> None:
+def test_a_database_is_private_however_it_is_made(glove_file: Path, tmp_path: Path, few_shipped: None) -> None:
+    assert [mode_of(locate()), mode_of(default_path().parent)] == [0o600, 0o700]
     path = tmp_path / "outer" / "inner" / "a.duckdb"
     load_embeddings(path, glove_file, name="small")
     build_mapping(path, embedding="small", k=4)
@@ -54,8 +49,7 @@ def test_a_database_is_private_however_it_is_made(glove_file: Path, tmp_path: Pa
 
 def test_a_database_is_private_once_it_is_upgraded(mapped_db: Path, next_version: Path) -> None:
     mapped_db.chmod(0o644)
-    assert upgrade_database(mapped_db) == ("0001", "0002")
-    assert mode_of(mapped_db) == 0o600
+    assert upgrade_database(mapped_db) == ("0001", "0002") and mode_of(mapped_db) == 0o600
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640])
@@ -110,17 +104,10 @@ def test_what_the_operator_gets_is_private_and_what_is_released_is_not(mapped_db
     for name, command in private.items():
         done = run(*database, *command, tmp_path / name)
         assert done.exit_code == 0 and mode_of(tmp_path / name) == 0o600, (name, done.output)
-    released = {
-        "out.csv": ("sanitize", data, tmp_path / "out.csv", "--column", "body"),
-        "out.parquet": (
-            "sql",
-            "SELECT custext_sanitize('alice', 1, false) AS body",
-            "--output",
-            tmp_path / "out.parquet",
-        ),
-    }
+    query = "SELECT custext_sanitize('alice', 1, false) AS body"
+    released = {"out.csv": ("sanitize", "--column", "body", data), "out.parquet": ("sql", query, "--output")}
     for name, command in released.items():
-        done = run(*database, *command)
+        done = run(*database, *command, tmp_path / name)
         assert done.exit_code == 0 and mode_of(tmp_path / name) == 0o666, (name, done.output)
     Sanitizer.load(mapped_db).save(tmp_path / "a.sanitizer")
     assert mode_of(tmp_path / "a.sanitizer") == 0o666  # public words, for every worker
@@ -161,27 +148,17 @@ def test_the_command_line_prints_the_warning_and_goes_on(mapped_db: Path, open_f
         assert done.stdout.startswith(("{", "["))
 
 
-def close_file(path: Path) -> None:
-    path.chmod(0o600)
-
-
-def close_folder(path: Path) -> None:
-    path.parent.chmod(0o700)
-
-
-def give_away(path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can give files away")
-    os.chown(path, 12345, 12345)
-
-
-@pytest.mark.parametrize("close", [close_file, close_folder, give_away])
+@pytest.mark.parametrize("closed", ["file", "folder", "given away"])
 def test_nothing_is_said_where_others_cannot_read_or_the_user_cannot_help_it(
-    mapped_db: Path, open_folder: Path, close: Callable[[Path], None]
+    mapped_db: Path, open_folder: Path, closed: str
 ) -> None:
     path = copy_database(mapped_db, open_folder / "a.duckdb")
-    path.chmod(0o644)
-    close(path)
+    path.chmod(0o600 if closed == "file" else 0o644)
+    open_folder.chmod(0o700 if closed == "folder" else 0o755)
+    if closed == "given away":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give files away")
+        os.chown(path, 12345, 12345)
     with warnings.catch_warnings(action="error"):
         locate(path)
 

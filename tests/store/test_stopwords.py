@@ -30,12 +30,11 @@ def nltk_data(tmp_path: Path) -> Path:
 
 
 def test_the_english_list_of_179_words_is_there_from_the_start(db_path: Path) -> None:
-    assert len(set(STOPWORDS)) == 179
     with writing(db_path):
         pass
     assert list_stopwords(db_path) == [("english", 179, "NLTK stopwords corpus, the list of 179 words")]
     with reading(db_path) as connection:
-        assert {"the", "she", "don't"} <= read_stopwords(connection, "english")
+        assert {"the", "she", "don't"} < set(STOPWORDS) == read_stopwords(connection, "english")
 
 
 def test_the_shipped_list_is_that_of_the_corpus(shared_data: Path) -> None:
@@ -54,14 +53,9 @@ def test_other_lists_are_taken_from_the_installed_corpus(db_path: Path, nltk_dat
     assert add_language(db_path, nltk_data, "german").returncode == 0
     with reading(db_path) as connection:
         assert read_stopwords(connection, "german") == {"die"}
-
-
-@pytest.mark.slow
-def test_a_real_corpus_is_read(db_path: Path, shared_data: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(shared_data / "stopwords.zip") as archive:
-        archive.extractall(tmp_path / "real" / "corpora")
-    assert add_language(db_path, tmp_path / "real", "german").returncode == 0
-    assert list_stopwords(db_path)[1][:2] == ("german", 232)
+    unknown = add_language(db_path, nltk_data, "klingon")
+    message = "Error: NLTK's corpus has no stopwords for 'klingon'; languages: german\n"
+    assert (unknown.returncode, unknown.stderr) == (1, message)
 
 
 @pytest.mark.slow
@@ -71,12 +65,3 @@ def test_a_missing_corpus_is_an_error_that_names_the_command(db_path: Path, tmp_
     assert "not installed; run: python -m nltk.downloader stopwords" in result.stderr
     assert "Traceback" not in result.stderr
     assert not db_path.exists()
-
-
-@pytest.mark.slow
-def test_an_unknown_language_lists_those_there_are(db_path: Path, nltk_data: Path) -> None:
-    result = add_language(db_path, nltk_data, "klingon")
-    assert (result.returncode, result.stderr) == (
-        1,
-        "Error: NLTK's corpus has no stopwords for 'klingon'; languages: german\n",
-    )

@@ -58,7 +58,9 @@ def test_an_older_database_is_refused_until_it_is_upgraded(old_db: Path, next_ve
 
 def test_an_upgrade_changes_what_its_migration_changes_and_nothing_else(old_db: Path, next_version: Path) -> None:
     before = copy(old_db)
+    assert SECRET in old_db.read_bytes()
     assert upgrade_database(old_db) == ("0001", "0002")
+    assert SECRET not in old_db.read_bytes()  # not even in blocks that DuckDB freed: the whole file is written again
     with duckdb.connect(before) as connection:  # the migration by hand
         connection.execute("CREATE TABLE later (a INTEGER); DELETE FROM settings WHERE key = 'secret'")
         connection.execute("INSERT INTO settings VALUES ('upgraded', 'yes')")
@@ -66,13 +68,6 @@ def test_an_upgrade_changes_what_its_migration_changes_and_nothing_else(old_db: 
     assert differ(before, old_db) is None
     kept = [before.name, old_db.name, f"{old_db.stem}.ledger.sqlite"]
     assert sorted(path.name for path in old_db.parent.iterdir()) == sorted(kept)
-
-
-def test_what_a_migration_deletes_is_no_longer_in_the_file(old_db: Path, next_version: Path) -> None:
-    """Not even in blocks that DuckDB freed: the whole file is written again."""
-    assert SECRET in old_db.read_bytes()
-    upgrade_database(old_db)
-    assert SECRET not in old_db.read_bytes()
 
 
 def test_an_upgraded_database_sanitizes_and_enters_it_in_the_ledger(old_db: Path, next_version: Path) -> None:
@@ -87,8 +82,6 @@ def test_an_upgraded_database_sanitizes_and_enters_it_in_the_ledger(old_db: Path
     earlier, new = list_releases(old_db)
     assert earlier == released
     assert (new.dataset, new.mapping, new.stopwords) == ("new", mapping.info.name, 1)
-    listed = run("--db", old_db, "ledger")
-    assert listed.exit_code == 0 and earlier.dataset in listed.output and "new" in listed.output
 
 
 def test_an_upgrade_that_fails_half_way_changes_nothing(old_db: Path, next_version: Path) -> None:
