@@ -134,7 +134,7 @@ def test_only_words_change_and_as_the_policy_says(
     invisible: str,
     few: int,
 ) -> None:
-    """few: the words from which a text is written by NumPy, not word by word."""
+    """few: up to so many strings are joined without Arrow."""
     policy = Policy(unknown, numbers, invisible=invisible, units="keep")
     with patch.object(replacer, "_FEW", few):
         written = replaced(rows, mapping, vocabulary, policy, plus)
