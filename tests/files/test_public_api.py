@@ -187,11 +187,12 @@ def closed_stream() -> io.BytesIO:
         ),
     ],
 )
-def test_what_cannot_be_released_is_said_and_not_entered(db: Path, data: Path, given: Any, message: str) -> None:
+def test_what_cannot_be_released_is_said_and_not_entered(db: Path, folder: Path, given: Any, message: str) -> None:
+    (folder / "in.txt").write_text("alice\n")
     arguments = {"input": "in.txt", "output": "out.txt", **given}
     with pytest.raises(CusTextError, match=message):
         sanitize_file(**arguments)
-    assert list_entries(db) == [] and not (data / "out.txt").exists()
+    assert list_entries(db) == [] and not (folder / "out.txt").exists()
 
 
 def test_a_dataset_may_be_given_whole(db: Path, data: Path) -> None:
