@@ -78,7 +78,7 @@ def lay_out(folder: Path, secret: Secret) -> None:
     (folder / "latin.csv").write_bytes(f"id,body\n1,{text}".encode() + b"\xff\xfe\n")
     (folder / "latin.txt").write_bytes(text.encode() + b"\xff\xfe\n")
     (folder / "words.txt").write_text(f"alice {text}\n")
-    for name in ("wrong.csv.gz", "wrong.jsonl.gz", "wrong.txt.gz", "wrong.tsv.gz", "wrong.parquet", "wrong.zip"):
+    for name in ("wrong.csv.gz", "wrong.txt.gz", "wrong.parquet", "wrong.zip"):
         (folder / name).write_text(text * 3)
     (folder / "cut.txt.gz").write_bytes(gzip.compress(text.encode() * 1000)[:-9])
     (folder / "cut.zip").write_bytes(b"PK\x03\x04" + text.encode() * 10)
@@ -115,8 +115,6 @@ def _write_json(folder: Path, text: str) -> None:
 def _write_parquet(folder: Path, text: str) -> None:
     pq.write_table(pa.table({"id": [text], "body": [text], "st": [{text: 1}]}), folder / "cells.parquet")
     pq.write_table(pa.table({"another": [text]}), folder / "other.parquet")
-    whole = (folder / "cells.parquet").read_bytes()
-    (folder / "half.parquet").write_bytes(whole[: len(whole) // 2])
 
 
 def _write_folders(folder: Path, text: str) -> None:
@@ -136,10 +134,8 @@ def _write_labelled(folder: Path, text: str) -> None:
     (folder / "stray.tsv").write_text(f'sentence\tlabel\n"{line}\t1\n{line}"\t0\n')
     (folder / "train.tsv").write_text("sentence\tother\tlabel\ngood\tx\t1\nbad\ty\t0\n")
     (folder / "test.tsv").write_text(f"sentence\tother\tlabel\ngood\tx\t{line}\n")
-    (folder / "unlabelled.tsv").write_text(f"sentence\tother\tlabel\n{line}\tx\t\n")
     (folder / "one.tsv").write_text(f"sentence\tother\tlabel\n{line}\tx\t{line}\n")
     (folder / "latin.tsv").write_bytes(f"sentence\tlabel\n{line}".encode() + b"\xff\t1\n")
-    _write_csv(folder / "labels.csv", [["sentence", "label"], [text, ""], ["", text]])
     with zipfile.ZipFile(folder / "empty.zip", "w") as archive:
         archive.writestr("other.txt", text)
 
@@ -170,9 +166,7 @@ def _write_keys(folder: Path, text: str) -> None:
         "other.key": json.dumps({text: text}),
         "format.key": json.dumps({**whole, "custext_key": text}),
         "secret.key": json.dumps({**whole, "key": text}),
-        "eps.key": json.dumps({**whole, "eps": text}),
         "parts.key": json.dumps({**whole, "policy": {text: text}}),
-        "calibration.key": json.dumps({**whole, "calibration": text}),
         "unknown.key": json.dumps({**whole, "policy": {**whole["policy"], "unknown": text}}),
         "mapping.key": json.dumps({**whole, "mapping": text}),
         "language.key": json.dumps({**whole, "language": text}),

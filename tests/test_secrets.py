@@ -4,7 +4,6 @@ Every case is a command or a call that must fail. The search covers its whole ou
 and contexts, as Python would show them.
 """
 
-import pickle
 import shlex
 import traceback
 from collections.abc import Callable, Iterator
@@ -13,20 +12,15 @@ from functools import partial
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from custext_sql import CusTextError, build_mapping, connect, load_embeddings, make_key
+from custext_sql import CusTextError, connect, make_key
 from custext_sql.cli import main
 from custext_sql.sql.query_errors import safe_errors
-from tests.conftest import WORDS
 from tests.secret_calls import CALLS
-from tests.secret_cases import COMMANDS, STREAMS
+from tests.secret_cases import COMMANDS, QUERIES, STREAMS
 from tests.secret_places import SECRETS, Secret, lay_out
-from tests.secret_queries import QUERIES
-from tests.shared_builds import build_once
-from tests.vector_samples import write_glove
 
 
 @dataclass(frozen=True)
@@ -108,59 +102,20 @@ def _run_all(folder: Path, secret: Secret, number: int) -> Iterator[tuple[str, O
             yield f"call: {name}", _run_call(partial(call, folder, secret.text))
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with a small mapping, and a key for it."""
-    folder = tmp_path_factory.mktemp("database")
-    vectors = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32)
-    load_embeddings(folder / "custext.duckdb", write_glove(folder / "small.txt", WORDS, vectors), name="small")
-    build_mapping(folder / "custext.duckdb", embedding="small", k=4)
-    make_key(folder / "good.key", folder / "custext.duckdb")
-    return folder
-
-
-@pytest.fixture
-def outcomes(
-    database: Path,
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-) -> dict[str, Outcome]:
-    """The outcomes of all cases with one secret; computed once per run."""
-    name = request.param
-    number = list(SECRETS).index(name)
-
-    def write(path: Path) -> None:
-        for file in ("custext.duckdb", "good.key"):
-            (tmp_path / file).write_bytes((database / file).read_bytes())
-            (tmp_path / file).chmod(0o600)
-        monkeypatch.chdir(tmp_path)
-        lay_out(tmp_path, SECRETS[name])
-        path.write_bytes(pickle.dumps(dict(_run_all(tmp_path, SECRETS[name], number))))
-
-    path = build_once(tmp_path_factory, f"outcomes-{number}.pickle", write)
-    found: dict[str, Outcome] = pickle.loads(path.read_bytes())
-    return found
-
-
-every_secret = pytest.mark.parametrize(("outcomes", "name"), [(name, name) for name in SECRETS], indirect=["outcomes"])
-
-
-@pytest.mark.slow
-@every_secret
-def test_no_message_quotes_data(outcomes: dict[str, Outcome], name: str) -> None:
-    quoting = {case: one.printed for case, one in outcomes.items() if SECRETS[name].is_in(one.printed)}
-    assert not quoting
-
-
-@pytest.mark.slow
-@every_secret
-def test_every_case_fails_as_it_should(outcomes: dict[str, Outcome], name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "like a message" else pytest.mark.slow) for name in SECRETS]
+)
+def test_every_case_fails_and_no_message_quotes_data(
+    mapped_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """A case that does not fail proves nothing, and a traceback is not a message."""
+    make_key(tmp_path / "good.key", mapped_db)
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, SECRETS[name])
+    outcomes = dict(_run_all(tmp_path, SECRETS[name], list(SECRETS).index(name)))
+    assert not {case: one.printed for case, one in outcomes.items() if SECRETS[name].is_in(one.printed)}
     assert [case for case, one in outcomes.items() if not one.failed] == []
-    raised = {case: one.raised for case, one in outcomes.items() if one.raised}
-    assert not raised
+    assert not {case: one.raised for case, one in outcomes.items() if one.raised}
     assert not [case for case, one in outcomes.items() if "Traceback" in one.printed]
     assert sum(one.failed for one in outcomes.values()) >= 150
 

@@ -51,7 +51,7 @@ def limit_memory(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
     """
     with safe_errors():
         [(length,)] = connection.execute(
-            f"SELECT avg(strlen(CAST(line AS VARCHAR))) FROM (FROM {source.reader} LIMIT {_SAMPLE}) AS line"
+            f"SELECT avg(strlen(CAST(row(*COLUMNS(*)) AS VARCHAR))) FROM (FROM {source.reader} LIMIT {_SAMPLE})"
         ).fetchall()
     needed = _LEAST + round(_COPIES * source.row_group * (length or 0))
     if needed <= _MOST:

@@ -58,17 +58,34 @@ def sanitize_part(
 
     eps and plus are those of the sanitizer. ids: with a key, one per row; the record of a text is COLUMN:ID.
     """
+    _check_part(sanitizer, columns, ids)
+    tally = Tally()
+    done = sanitize_rows(sanitizer, columns, ids, tally)
+    rows = len(next(iter(columns.values())))
+    part = {"made_with": _describe(sanitizer), "counts": tally.pack().decode(), "rows": rows}
+    return dict(zip(columns, done, strict=True)), json.dumps(part).encode()
+
+
+def _check_part(sanitizer: Sanitizer, columns: Mapping[str, pa.Array], ids: pa.Array | None) -> None:
+    """Raise SettingError unless the columns and IDs fit together, and IDs are integers or texts.
+
+    1 and 1.0 would be different records, so that a row would be drawn twice and counted as two.
+    """
+    if not columns:
+        raise SettingError("a part must have at least one column")
     if ids is None and sanitizer.key is not None:
         raise SettingError("draws from a key need the ID of each row: sanitize_part(sanitizer, columns, ids)")
     if ids is not None and sanitizer.key is None:
         raise SettingError("IDs are only for draws from a key; use sanitizer.with_key(read_key_file(PATH))")
     if ids is not None and ids.null_count:
         raise SettingError("record must not be NULL: it identifies the text")
-    tally = Tally()
-    done = sanitize_rows(sanitizer, columns, ids, tally)
-    rows = len(next(iter(columns.values())))
-    part = {"made_with": _describe(sanitizer), "counts": tally.pack().decode(), "rows": rows}
-    return dict(zip(columns, done, strict=True)), json.dumps(part).encode()
+    if len({*map(len, columns.values()), *([] if ids is None else [len(ids)])}) > 1:
+        raise SettingError("all columns of a part, and its IDs, must have the same number of rows")
+    if ids is not None and not pa.types.is_integer(ids.type):
+        try:
+            TextColumn.from_arrow(ids)
+        except SettingError as error:
+            raise SettingError(f"IDs{str(error).removeprefix('texts')}") from None
 
 
 def _describe(sanitizer: Sanitizer) -> dict[str, Any]:

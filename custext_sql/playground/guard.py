@@ -64,11 +64,18 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.application(scope, receive, send)
             return
-        request = _Limited(receive, _protected(send), self.most_bytes if scope["path"] == UPLOADS else _MOST_BYTES)
+
+        async def protect(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        request = _Limited(receive, protect, self.most_bytes if scope["path"] == UPLOADS else _MOST_BYTES)
+        lengths = [value for name, value in scope["headers"] if name.lower() == b"content-length"]
         fault = self.find_fault(scope)
         if fault is not None:
             await request.refuse(403, fault)
-        elif _read_length(scope) > request.limit:
+        elif len(lengths) == 1 and lengths[0].isdigit() and int(lengths[0][:_DIGITS]) > request.limit:
             await request.refuse_size()
         else:
             await request.run(self.application, scope)
@@ -160,19 +167,3 @@ class _Limited:
         if self._left >= 0 or self._answered:  # FastAPI answers to any error in a body
             self._answered = True
             await self._send(message)
-
-
-def _protected(send: Send) -> Send:
-    """Return a function that sends with the headers that protect the page."""
-
-    async def protect(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *_HEADERS]
-        await send(message)
-
-    return protect
-
-
-def _read_length(scope: Scope) -> int:
-    given = [value for name, value in scope["headers"] if name.lower() == b"content-length"]
-    return int(given[0][:_DIGITS]) if len(given) == 1 and given[0].isdigit() else 0

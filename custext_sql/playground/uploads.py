@@ -109,7 +109,8 @@ class Uploads:
             if asked not in upload.leaks:  # the whole file is read, and a slider moves often
                 shown = find_leaks(upload.path, column=column, top=_WORDS, **named).to_dict()
                 for kind in shown["kinds"]:
-                    kind["words"] = [_shorten(word["word"]) for word in kind["words"]]
+                    words = (word["word"] for word in kind["words"])  # some are very long, such as encoded data
+                    kind["words"] = [word if len(word) <= _LETTERS else f"{word[:_LETTERS]}..." for word in words]
                 upload.leaks[asked] = {name: value for name, value in shown.items() if name not in _UNUSED}
             return {"rows": [_show_row(row) for row in compared.rows], "leaks": upload.leaks[asked]}
 
@@ -201,11 +202,6 @@ def _make_safe(name: str) -> str:
     plain = _UNSAFE.sub("_", last).lstrip(".")
     stem, ending = _split(plain)
     return f"{stem[:_LETTERS]}{ending}"
-
-
-def _shorten(word: str) -> str:
-    """Return a word, or its beginning if it is very long, such as encoded data."""
-    return word if len(word) <= _LETTERS else f"{word[:_LETTERS]}..."
 
 
 def _show_row(row: ComparedRow) -> dict[str, Any]:

@@ -26,7 +26,8 @@ class Recent:
 
     def __init__(self, size: int) -> None:
         self._lock = threading.Lock()
-        self._find_place = lru_cache(size)(_make_place)
+        # a lock to hold while the thing is made, and a list that contains it afterwards
+        self._find_place = lru_cache(size)(lambda _: (threading.Lock(), list[Any]()))
 
     def find(self, name: Hashable, make: Callable[[], _Made]) -> _Made:
         """Return the thing of that name. Meanwhile, other threads find others."""
@@ -37,11 +38,6 @@ class Recent:
                 made.append(make())
         found: _Made = made[0]
         return found
-
-
-def _make_place(name: Hashable) -> tuple[threading.Lock, list[Any]]:
-    """Return a place for a thing, which is in the list once it was made, and a lock to hold meanwhile."""
-    return threading.Lock(), []
 
 
 class Workbench:

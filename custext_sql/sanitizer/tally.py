@@ -171,7 +171,7 @@ class _Distinct:
         self._pending = 0
 
     def add(self, hashes: Hashes) -> None:
-        self._parts.append(hashes)
+        self._parts += [hashes] if len(hashes) else []
         self._pending += len(hashes)
         if self._pending > max(_PENDING, len(self._parts[0])):
             self.merge()

@@ -5,15 +5,12 @@ import json
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 
 from custext_sql import DataTable
 from custext_sql.errors import CusTextError
 from custext_sql.files.inputs import texts
-from custext_sql.files.inputs.texts import TextRows
-from custext_sql.files.preview.comparison import PickedRows, compare_texts
-from custext_sql.text.columns import open_column
+from custext_sql.files.preview.comparison import compare_texts
 from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
 
@@ -29,11 +26,9 @@ def write_every_format() -> None:
     with duckdb.connect("shop.duckdb") as connection:
         kinds = "{'ID': 'VARCHAR', 'Body': 'VARCHAR', 'n': 'INT'}"
         connection.execute(f"CREATE TABLE t AS FROM read_json('in.jsonl', columns = {kinds})")
-        for name in ("in.csv", "in.parquet"):
-            connection.execute(f"COPY t TO '{name}'")
 
 
-@pytest.mark.parametrize("source", ["jsonl", "parquet", "table"])
+@pytest.mark.parametrize("source", ["jsonl", "table"])
 def test_with_a_key_the_very_release_is_shown(db: Path, folder: Path, source: str) -> None:
     write_every_format()
     assert run("keygen", "k", "--eps", "2", "--policy", "paper").exit_code == 0
@@ -72,20 +67,6 @@ def test_a_key_needs_ids(db: Path, folder: Path) -> None:
         assert result.exit_code == 1 and message in result.output
     (folder / "in.txt").write_text("alice\n")
     assert "need a column of IDs" in run("diff", "in.txt", "--key-file", "k").output
-
-
-@pytest.mark.parametrize("size", [1, 3, 7, 100])
-def test_a_sample_has_the_rows_with_the_smallest_numbers(size: int) -> None:
-    numbers = np.random.default_rng(3).permutation(100)
-    expected = sorted(int(place) + 1 for place in np.argsort(numbers)[:8])
-    left = iter(numbers)
-    picker, before = PickedRows(8, lambda count: np.array([next(left) for _ in range(count)], dtype=np.uint64)), 0
-    for first in range(0, 100, size):
-        block = open_column([str(number) for number in range(first, min(100, first + size))])[0]
-        picker.add(TextRows(block), before, np.arange(len(block)))
-        before += len(block)
-    assert [row.place for row in picker.list_rows()] == expected
-    assert [row.text for row in picker.list_rows()] == [str(place - 1) for place in expected]
 
 
 def test_a_sample_is_of_the_whole_input_and_repeats_with_a_seed(

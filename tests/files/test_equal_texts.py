@@ -38,7 +38,7 @@ def test_the_same_record_and_text_give_the_same_bytes_everywhere(db: Path, folde
     sanitizer = Sanitizer.load(db, key_file=key)
     expected = sanitizer.sanitize_batch(TEXTS, records=records)
     assert len(expected[5].split()) == 7
-    for copies in (1, 50):  # a few rows, and many
+    for copies in (1, 20):  # a few rows, and many
         assert sanitizer.sanitize_batch(TEXTS * copies, records=records * copies) == expected * copies
     assert [sanitizer.sanitize(text, record=record) for text, record in zip(TEXTS, records, strict=True)] == expected
     released, _ = sanitizer.release(TEXTS, records=records)
@@ -61,7 +61,7 @@ def test_the_same_record_and_text_give_the_same_bytes_everywhere(db: Path, folde
         connection.executemany("INSERT INTO t VALUES (?, ?)", [list(row) for row in enumerate(TEXTS)])
         connection.execute("COPY t TO 'in.parquet' (FORMAT parquet)")
     options = ("--column", "body", "--key-file", key, "--record-column", "id", "--reuse-key")
-    for source, target in (("in.jsonl", "out.jsonl"), ("in.parquet", "out.parquet"), ("in.jsonl", "out.parquet")):
+    for source, target in (("in.parquet", "out.parquet"), ("in.jsonl", "out.parquet")):
         result = run("sanitize", source, target, *options, "--force")
         assert result.exit_code == 0, result.output
         with duckdb.connect() as connection:

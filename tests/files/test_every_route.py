@@ -206,7 +206,7 @@ def routes(db: Path, folder: Path) -> list[Route]:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("each_ledger", ["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.slow)], indirect=True)
 @pytest.mark.usefixtures("each_ledger")
 def test_the_total_is_that_of_a_plain_count(db: Path, routes: list[Route]) -> None:
     assert len(routes) >= 30

@@ -81,23 +81,17 @@ def test_a_query_names_the_file(mapped_db: Path, disk: Path, source: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_query_into_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -> None:
-    data = disk / "shop.duckdb"
-    query = ["sql", "SELECT id, custext_sanitize(body, 1, false) AS body FROM reviews", "--into", "clean"]
-    script = 'cp "$1" "$2" && shift 2 && "$@"'
-    command = ["sh", "-c", script, "sh", source, data, *CUSTEXT, "--db", mapped_db, *query, "--data", data]
-    status, left, errors = run_on(disk, command, f"{source.stat().st_size // 1024 + 300}k")
-    assert status == 1 and set(left.split()) <= {f"{data}", f"{data}.wal"}
-    assert errors == f"Error: cannot write {data}: the disk is full\n"
-    assert list_releases(mapped_db) == []
-
-
-@pytest.mark.slow
-def test_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -> None:
+@pytest.mark.parametrize(
+    "form",
+    [
+        ["sql", "SELECT id, custext_sanitize(body, 1, false) AS body FROM reviews", "--into", "clean"],
+        ["sanitize", "--table", "reviews", "clean", "--column", "body", "--policy", "paper"],
+    ],
+)
+def test_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path, form: list[str]) -> None:
     data = disk / "shop.duckdb"
     script = 'cp "$1" "$2" && shift 2 && "$@"'
-    form = ["sanitize", "--data", data, "--table", "reviews", "clean", "--column", "body", "--policy", "paper"]
-    command = ["sh", "-c", script, "sh", source, data, *CUSTEXT, "--db", mapped_db, *form]
+    command = ["sh", "-c", script, "sh", source, data, *CUSTEXT, "--db", mapped_db, *form, "--data", data]
     status, left, errors = run_on(disk, command, f"{source.stat().st_size // 1024 + 300}k")
     assert status == 1 and set(left.split()) <= {f"{data}", f"{data}.wal"}  # an empty log, which DuckDB deletes later
     assert errors.count("\n") == 1 and str(data) in errors and errors.endswith(": the disk is full\n")

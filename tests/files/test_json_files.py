@@ -48,27 +48,20 @@ def check_rows(found: list[dict[str, Any]]) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["out.json", "out.json.gz"])
-def test_an_array_stays_an_array(folder: Path, name: str) -> None:
-    sanitize_file(write_array(folder / "in.json"), name, columns="body")
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("in.json", "out.json.gz"), ("in.json", "out.ndjson"), ("in.json", "out.jsonl.gz"), ("in.jsonl", "out.json")],
+)
+def test_arrays_stay_arrays_and_names_for_lines_get_lines(folder: Path, source: str, name: str) -> None:
+    sanitize_file((write_array if source == "in.json" else write_lines)(folder / source), name, columns="body")
     written = (folder / name).read_bytes()
-    found = json.loads(gzip.decompress(written) if name.endswith(".gz") else written)
-    assert [list(row) for row in found] == [["id", "body", "tags", "big", "extra"]] * 3  # in the order of the input
+    content = (gzip.decompress(written) if name.endswith(".gz") else written).decode()
+    if name == "out.json.gz":
+        found = json.loads(content)
+        assert [list(row) for row in found] == [["id", "body", "tags", "big", "extra"]] * 3  # in the order of the input
+    else:
+        found = [json.loads(line) for line in content.splitlines()]
     check_rows(found)
-
-
-@pytest.mark.parametrize("name", ["out.jsonl", "out.ndjson", "out.jsonl.gz"])
-def test_a_name_for_lines_gets_lines(folder: Path, name: str) -> None:
-    sanitize_file(write_array(folder / "in.json"), name, columns="body")
-    written = (folder / name).read_bytes()
-    lines = (gzip.decompress(written) if name.endswith(".gz") else written).decode().splitlines()
-    check_rows([json.loads(line) for line in lines])
-
-
-@pytest.mark.parametrize("name", ["in.json", "in.jsonl"])
-def test_lines_stay_lines(folder: Path, name: str) -> None:
-    sanitize_file(write_lines(folder / name), "out.json", columns="body")
-    check_rows(read_lines(folder / "out.json"))
 
 
 def test_a_folder_of_arrays_becomes_one_array(folder: Path) -> None:

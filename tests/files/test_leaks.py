@@ -7,10 +7,9 @@ import stat
 from collections import Counter
 from pathlib import Path
 
-import duckdb
 import pytest
 
-from custext_sql import DataTable, Policy, Sanitizer, find_leaks, sanitize_file
+from custext_sql import Policy, Sanitizer, find_leaks
 from custext_sql.errors import CusTextError
 from custext_sql.files.preview.leaks import LeakedKind, Leaks
 from tests.files.test_data_files import db, folder, run
@@ -88,15 +87,6 @@ def test_counts_agree_with_a_plain_count_however_blocks_are_cut(
     assert [(one.word, one.count) for one in few] == sorted(expected.items(), key=lambda item: (-item[1], item[0]))[:3]
 
 
-def test_tables_columns_and_keys(db: Path, folder: Path) -> None:
-    with duckdb.connect("shop.duckdb") as connection:
-        connection.execute("CREATE TABLE t AS SELECT 'the zzyzxa' AS body FROM range(3)")
-    assert words_of(find_leaks(DataTable("shop.duckdb", "t"), column="body"), "unknown") == {"the": 3, "zzyzxa": 3}
-    assert run("keygen", "k", "--plus", "--policy", "paper").exit_code == 0
-    keyed = find_leaks(DataTable("shop.duckdb", "t"), column="body", key_file="k")
-    assert words_of(keyed, "unknown") == {"zzyzxa": 3} and keyed.plus and keyed.policy == "paper"
-
-
 def test_all_words_are_written_for_their_owner_only(db: Path, folder: Path) -> None:
     (folder / "in.csv").write_text("body\nalice zzyzxa 12 zzyzxa\nqwfp мария\n")
     done = run("leaks", "in.csv", "--column", "body", "--top", "1", "--output", "words.csv")
@@ -153,16 +143,6 @@ def test_advice_follows_from_what_was_found(
 ) -> None:
     advice = " ".join(find_leaks(texts, policy=policy).advice)
     assert all(part in advice for part in said) and not any(part in advice for part in unsaid)
-
-
-def test_words_that_pass_are_those_of_a_release(db: Path, folder: Path) -> None:
-    """What `leaks` says is in the clear is in the output of a release, and the rest is not."""
-    (folder / "in.csv").write_text("body\nalice zzyzxa 4711 qwfp\n")
-    for policy in ("strict", "paper"):
-        sanitize_file("in.csv", f"{policy}.csv", columns="body", policy=policy, dataset=policy)
-        released = (folder / f"{policy}.csv").read_text()
-        for kind in find_leaks("in.csv", column="body", policy=policy).kinds:
-            assert all((one.word in released) == kind.in_clear for one in kind.words if kind.kind != "number")
 
 
 def test_wrong_settings_are_errors(db: Path) -> None:

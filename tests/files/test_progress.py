@@ -1,15 +1,12 @@
 """The progress of releases and previews: the share done moves within a file, whatever its format."""
 
-import gzip
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 from custext_sql import DataTable, find_leaks, sanitize_file, sanitize_table
-from custext_sql.files.inputs.data_files import open_files
-from custext_sql.files.inputs.file_formats import tell_format
-from custext_sql.files.inputs.source import open_table
 from custext_sql.sql import queries
 
 ROWS = 60_000  # one row group of a Parquet file, and of a table
@@ -32,21 +29,26 @@ def write_rows(statement: str, path: str | None = None) -> None:
         connection.execute(statement.format(rows))
 
 
-def check_moves(told: Told) -> None:
-    assert all(share == min(rows / ROWS, 0.99) for share, rows, _ in told)
-    assert len({share for share, *_ in told if 0.0 < share < 0.99}) > 3
+@pytest.mark.parametrize("name", ["in.parquet", "in.csv", "data.duckdb"])
+def test_the_share_of_a_release_moves_within_a_file(name: str, told: Told) -> None:
+    options: dict[str, Any] = {"columns": "body", "progress": lambda *so_far: told.append(so_far)}
+    if name == "data.duckdb":
+        write_rows("CREATE TABLE t AS {}", name)
+        sanitize_table(name, "t", "clean", **options)
+    else:
+        write_rows(f"COPY ({{}}) TO '{name}'")
+        sanitize_file(name, f"out.{name}", **options)
+    known = name != "in.csv"  # the number of its rows is estimated
+    assert all(share == pytest.approx(min(rows / ROWS, 0.99), rel=0 if known else 0.2) for share, rows, _ in told)
+    assert len({share for share, *_ in told if 0.0 < share < 0.99}) > 1
 
 
-def test_a_single_parquet_file_moves(told: Told) -> None:
-    write_rows("COPY ({}) TO 'in.parquet'")
-    sanitize_file("in.parquet", "out.parquet", columns="body", progress=lambda *so_far: told.append(so_far))
-    check_moves(told)
-
-
-def test_a_single_table_moves(told: Told) -> None:
-    write_rows("CREATE TABLE t AS {}", "data.duckdb")
-    sanitize_table("data.duckdb", "t", "clean", columns="body", progress=lambda *so_far: told.append(so_far))
-    check_moves(told)
+def test_the_share_of_a_release_of_lines_moves(told: Told) -> None:
+    Path("long.txt").write_text("alice bob carol\n" * 300_000)
+    sanitize_file("long.txt", "out.txt", progress=lambda *so_far: told.append(so_far))
+    shares, rows, _ = zip(*told, strict=True)
+    assert list(shares) == sorted(shares) and 0 < shares[0] < shares[-1] <= 1
+    assert list(rows) == sorted(rows) and 0 < rows[0] <= rows[-1] <= 300_000
 
 
 @pytest.mark.parametrize("name", ["in.csv", "in.txt", "data.duckdb"])
@@ -61,22 +63,3 @@ def test_the_search_for_leaks_moves(name: str, told: Told, monkeypatch: pytest.M
     shares = [share for share, *_ in told]
     assert shares == sorted(shares) and len(set(shares)) > 3 and 0.8 < shares[-1] <= 1.0
     assert told[-1][1:] == (leaks.rows, leaks.words) and leaks.rows >= ROWS
-
-
-@pytest.mark.parametrize("name", ["in.parquet", "in.csv", "in.csv.gz", "in.tsv", "in.json", "in.jsonl"])
-def test_about_how_many_rows_files_have(name: str, tmp_path: Path) -> None:
-    options = {"in.tsv": "(FORMAT csv, DELIMITER '\t')", "in.json": "(ARRAY true)"}.get(name, "")
-    write_rows(f"COPY ({{}}) TO '{tmp_path / name.removesuffix('.gz')}' {options}")
-    files = [tmp_path / name]
-    if name.endswith(".gz"):
-        files[0].write_bytes(gzip.compress(files[0].with_suffix("").read_bytes()))
-    with duckdb.connect() as connection:
-        rows = open_files(connection, name, files * 2, format=str(tell_format(name))).rows
-    assert rows is not None and abs(rows / (2 * ROWS) - 1.0) < (0.2 if "sv" in name else 1e-9)
-
-
-def test_about_how_many_rows_tables_have(tmp_path: Path) -> None:
-    write_rows("CREATE TABLE t AS {}; CREATE VIEW v AS FROM t", str(tmp_path / "data.duckdb"))
-    with duckdb.connect(tmp_path / "data.duckdb") as connection:
-        assert open_table(connection, "data.duckdb", "t").rows == ROWS
-        assert open_table(connection, "data.duckdb", "v").rows is None

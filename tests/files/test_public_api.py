@@ -99,17 +99,6 @@ def test_keys_bring_their_settings(db: Path, data: Path) -> None:
         sanitize_file("in.csv", "x.csv", columns="body", key_file="k")
 
 
-def test_what_is_not_given_is_the_default(db: Path, data: Path) -> None:
-    report = sanitize_file("in.csv", "out.csv", columns="body")
-    [entry] = list_entries(db)
-    assert (entry["eps"], entry["plus"], entry["calibration"], entry["draws"]) == (1.0, False, "paper", "fresh")
-    assert entry["policy"].startswith("unknown=mask numbers=mask") and report.copied == ("id", "note", "n")
-    sanitize_file("in.csv", "two.csv", columns="body", eps=3.0, plus=True, calibration="tight", policy="paper")
-    entry = list_entries(db)[1]
-    assert (entry["eps"], entry["plus"], entry["calibration"]) == (3.0, True, "tight")
-    assert entry["policy"].startswith("unknown=keep numbers=shape")
-
-
 @pytest.mark.parametrize(("function", "places"), [(sanitize_file, 2), (sanitize_table, 3)])
 def test_everything_that_is_given_is_used(
     monkeypatch: pytest.MonkeyPatch, function: Callable[..., object], places: int
@@ -173,10 +162,39 @@ def test_one_text_is_entered_in_the_ledger(db: Path, data: Path) -> None:
     assert first == second and first["dataset"] == "<argument>"
 
 
-def test_progress_is_told(db: Path, data: Path) -> None:
-    (data / "long.txt").write_text("alice bob carol\n" * 300_000)
-    told: list[tuple[float, int, int]] = []
-    sanitize_file("long.txt", "out.txt", progress=lambda *so_far: told.append(so_far))
-    shares, rows, words = zip(*told, strict=True)
-    assert list(shares) == sorted(shares) and 0 < shares[0] < shares[-1] <= 1
-    assert rows[-1] > rows[0] > 0 and all(word == 3 * row for row, word in zip(rows, words, strict=True))
+def closed_stream() -> io.BytesIO:
+    stream = io.BytesIO(b"alice\n")
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"input": 5}, "input must be a path or a binary stream; found int"),
+        ({"output": object()}, "output must be a path or a binary stream; found object"),
+        ({"input": closed_stream()}, "input must be an open stream"),
+        ({"max_row_eps": "3"}, r"--max-row-eps \(in Python: max_row_eps\) must be a number; found str"),
+        ({"budget_total": True}, r"--budget-total \(in Python: budget_total\) must be a number; found bool"),
+        ({"columns": [1]}, "columns must be names of columns; found int"),
+        ({"record_column": 5}, "record_column must be the name of a column; found int"),
+        ({"encoding": 5}, "encoding must be a name such as latin-1; found int"),
+        ({"format": "cvs"}, "format 'cvs' does not exist; did you mean 'csv'?"),
+        ({"dataset": 5}, "the name of the dataset must be a string; found int"),
+        (
+            {"dataset": Dataset("d", 100), "budget_total": 0},
+            "set budget_total, second_mapping and reuse_key in the given Dataset",
+        ),
+    ],
+)
+def test_what_cannot_be_released_is_said_and_not_entered(db: Path, data: Path, given: Any, message: str) -> None:
+    arguments = {"input": "in.txt", "output": "out.txt", **given}
+    with pytest.raises(CusTextError, match=message):
+        sanitize_file(**arguments)
+    assert list_entries(db) == [] and not (data / "out.txt").exists()
+
+
+def test_a_dataset_may_be_given_whole(db: Path, data: Path) -> None:
+    sanitize_file("in.txt", "out.txt", dataset=Dataset("d", budget_total=3))
+    with pytest.raises(CusTextError, match="more than --budget-total 3"):
+        sanitize_file("in.txt", "more.txt", dataset=Dataset("D", budget_total=3))

@@ -96,26 +96,9 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: list_texts("in.txt", "body"),
         r"plain text has no columns; leave out --column \(in Python: column\)",
     ),
-    "records of lines": (
-        lambda: list(stream_rows("in.txt", None, "id")),
-        "plain text has no columns; .* record_column",
-    ),
     "a column of a sequence": (lambda: list_texts(["one"], "body"), "a sequence of texts has no columns"),
     "a number": (lambda: list_texts(1, None), "expected the path of a file, a DataTable or a sequence of texts"),  # type: ignore[arg-type]
-    "a table that does not exist": (
-        lambda: list_texts(DataTable("shop.duckdb", "review"), "body"),
-        "table 'review' does not exist; did you mean 'reviews'",
-    ),
-    "a column that does not exist": (
-        lambda: list_texts(DataTable("shop.duckdb", "reviews"), "text"),
-        "column 'text' does not exist; columns: id, body",
-    ),
     "a file for a table": (lambda: list_texts(DataTable("in.csv", "t"), "body"), "in.csv is not a DuckDB file"),
-    "a missing DuckDB file": (lambda: list_texts(DataTable("no.duckdb", "t"), "body"), "no.duckdb does not exist"),
-    "a DuckDB file without a table": (
-        lambda: list_texts("shop.duckdb", "body"),
-        r"--data shop.duckdb --table NAME \(in Python: DataTable\)",
-    ),
     "a table that is no name": (
         lambda: list_texts(DataTable("shop.duckdb", 1), "body"),  # type: ignore[arg-type]
         "table must be a name; found int",

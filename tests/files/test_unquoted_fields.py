@@ -101,13 +101,7 @@ def test_no_sanitized_text_adds_a_field(db: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name, arguments, shown",
-    [
-        ("in.jsonl", [], "JSON"),
-        ("in.parquet", [], "Parquet"),
-        ("in.txt", [], "lines of text"),
-        ("in.csv", ["--format", "json"], "JSON"),
-    ],
+    ("name", "arguments", "shown"), [("in.parquet", [], "Parquet"), ("in.csv", ["--format", "json"], "JSON")]
 )
 def test_formats_without_quotes_refuse_the_option(
     db: Path, folder: Path, name: str, arguments: list[str], shown: str

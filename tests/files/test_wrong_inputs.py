@@ -20,6 +20,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
     (folder / "numbers.csv").write_text("id,body\n1,2\n3,4\n")
     (folder / "malformed.csv").write_text("id,body\n" + "1,alice\n" * 5 + f"2,{MARKER},{MARKER}\n")
     (folder / "malformed.jsonl").write_text('{"body": "alice"}\n' * 5 + f'{{"body": {MARKER}\n')
+    (folder / "keys.jsonl").write_text(f'{{"{MARKER}": "has HIV", "Bob": "is well"}}\n')
     (folder / "false.parquet").write_text(MARKER)
     (folder / "headless.csv").write_text(f"1,{MARKER}\n2,{MARKER}\n")
     (folder / "taken.csv").write_text("precious")
@@ -42,6 +43,10 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
             "headless.csv: column 'name' does not exist; the file has 2 columns",
         ),
         (["malformed.jsonl", "out.jsonl", "--column", "body"], "malformed.jsonl"),
+        (
+            ["keys.jsonl", "out.jsonl", "--column", MARKER[:-1]],
+            "' does not exist; the file has 2 columns, the keys of its objects\n",
+        ),
         (["false.parquet", "out.parquet", "--column", "body"], "false.parquet"),
         (["in.csv", "taken.csv", "--column", "body"], "taken.csv already exists; to overwrite it, use --force"),
         (["in.csv", "in.csv", "--column", "body", "--force"], "in.csv is the input"),
@@ -67,27 +72,6 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
     assert sorted(path.name for path in folder.iterdir()) == before
     assert (folder / "taken.csv").read_text() == "precious"
     assert list_releases(db) == []
-
-
-def test_the_first_line_of_a_file_without_a_header_is_not_suggested(db: Path, folder: Path) -> None:
-    (folder / "in.csv").write_text("Alice Novak has HIV,x\n1,2\n")
-    (folder / "in.tsv").write_text("Alice Novak has HIV\tx\n1\t2\n")
-    for name in ("in.csv", "in.tsv"):
-        refused = run("sanitize", name, "out.csv", "--column", "Alice Novac")
-        assert refused.output == (
-            f"Error: {name}: column 'Alice Novac' does not exist; the file has 2 columns, named in its first line\n"
-        )
-
-
-def test_keys_of_json_are_not_listed(db: Path, folder: Path) -> None:
-    (folder / "in.jsonl").write_text('{"Alice Novak": "has HIV", "Bob": "is well"}\n')
-    for arguments, problem in (
-        ((), "name the columns to sanitize: --column NAME (in Python: columns=[...])"),
-        (("--column", "body"), "column 'body' does not exist"),
-        (("--column", "Alise Novak"), "column 'Alise Novak' does not exist"),
-    ):
-        refused = run("sanitize", "in.jsonl", "out.jsonl", *arguments)
-        assert refused.output == f"Error: in.jsonl: {problem}; the file has 2 columns, the keys of its objects\n"
 
 
 def test_columns_are_listed_where_they_are_known_to_be_names(folder: Path) -> None:
@@ -125,14 +109,7 @@ def test_a_table_is_never_a_file(db: Path, folder: Path) -> None:
 
 
 def test_a_text_in_place_of_a_file_is_not_quoted(db: Path, folder: Path) -> None:
-    for text in (
-        "Alice",
-        "Alice has HIV",
-        "Is Alice ill?",
-        "Alice [who has HIV]",
-        "has HIV/AIDS, says Alice",
-        "A" * 5000,
-    ):
+    for text in ("Alice has HIV", "Alice [who has HIV]", "has HIV/AIDS, says Alice", "A" * 5000):
         refused = run("sanitize", text, "out.csv", "--column", "body")
         assert (
             "does not exist; its name is not shown" in refused.output or "the input: no file matches" in refused.output

@@ -4,11 +4,13 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import Result
 
 from custext_sql import Sanitizer, read_ledger
 from custext_sql.ledger import places
@@ -28,12 +30,8 @@ def write_texts(path: Path, *texts: str) -> None:
 
 def test_every_release_leaves_its_receipt(db: Path, folder: Path) -> None:
     write_texts(folder / "in.csv", f"Alice met {SECRET} 12345", "the bob's carol", "")
-    assert (
-        run(
-            "sanitize", "in.csv", "out.csv", "--column", "body", "--eps", "0.5", "--plus", "--policy", "paper"
-        ).exit_code
-        == 0
-    )
+    options = ("--column", "body", "--eps", "0.5", "--plus", "--policy", "paper")
+    assert run("sanitize", "in.csv", "out.csv", *options).exit_code == 0
     [release] = list_releases(db)
     assert (release.state, release.dataset) == ("complete", str((folder / "in.csv").resolve()))
     assert release.completed_at is not None and release.started_at <= release.completed_at
@@ -132,83 +130,9 @@ def test_exports_hold_everything(db: Path, folder: Path) -> None:
     assert "must end in .csv or .json" in run("ledger", "--export", "l.txt").output
 
 
-@pytest.mark.parametrize("form", ["csv", "stream", "table"])
-def test_rows_that_would_spend_too_much_are_refused(db: Path, folder: Path, form: str) -> None:
-    texts = ["alice bob carol", "dave", "alice bob carol dave", "zzz"]
-    write_texts(folder / "in.csv", *texts)
-    with duckdb.connect("shop.duckdb") as connection:
-        connection.execute("CREATE TABLE reviews AS SELECT unnest(?) AS body", [texts])
-    arguments = {
-        "csv": ["in.csv", "out.csv", "--column", "body"],
-        "stream": ["-", "-"],
-        "table": ["--data", "shop.duckdb", "--table", "reviews", "out", "--column", "body"],
-    }[form]
-    content = "\n".join(texts).encode() if form == "stream" else None
-    refused = run("sanitize", *arguments, "--max-row-eps", "2", input=content)
-    assert refused.exit_code == 1
-    assert "a row would spend more than --max-row-eps 2 " in refused.output
-    assert "up to 4; nothing was written" in refused.output and refused.stdout == ""
-    assert not list(folder.glob("out.*")) and list_releases(db) == []
-    with duckdb.connect("shop.duckdb", read_only=True) as connection:
-        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("reviews",)]
-    allowed = run("sanitize", *arguments, "--max-row-eps", "4", input=content)
-    assert allowed.exit_code == 0, allowed.output
-
-
-@pytest.mark.slow
-def test_a_total_budget_holds(db: Path, folder: Path) -> None:
-    write_texts(folder / "in.csv", "alice bob")
-    options = ("--column", "body", "--budget-total", "5")
-    assert run("sanitize", "in.csv", "1.csv", *options).exit_code == 0
-    assert run("sanitize", "in.csv", "2.csv", *options).exit_code == 0
-    refused = run("sanitize", "in.csv", "3.csv", *options)
-    assert "a row may have spent a total eps of 6, more than --budget-total 5" in refused.output
-    assert "2 earlier releases spent 4; nothing was written" in refused.output
-    assert not (folder / "3.csv").exists() and len(list_releases(db)) == 2
-    assert run("sanitize", "in.csv", "3.csv", *options, "--dataset", "another").exit_code == 0
-    assert run("keygen", "k").exit_code == 0
-    keyed = ("--key-file", "k", "--record-column", "id", "--column", "body", "--budget-total", "6")
-    assert run("sanitize", "in.csv", "4.csv", *keyed).exit_code == 0
-    assert run("sanitize", "in.csv", "5.csv", *keyed).exit_code == 0  # the same keyed draws cost nothing more
-
-
-@pytest.mark.parametrize("form", ["csv", "stream", "table", "query"])
-def test_what_cannot_be_entered_is_not_released(
-    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    write_texts(folder / "in.csv", "alice bob")
-    with duckdb.connect("shop.duckdb") as connection:
-        connection.execute("CREATE TABLE reviews AS SELECT 'alice bob' AS body")
-    query = "SELECT custext_sanitize('alice bob', 1, false) AS body"
-    arguments = {
-        "csv": ["sanitize", "in.csv", "out.csv", "--column", "body"],
-        "stream": ["sanitize", "-", "-"],
-        "table": ["sanitize", "--data", "shop.duckdb", "--table", "reviews", "out", "--column", "body"],
-        "query": ["sql", query, "--output", "out.csv"],
-    }[form]
-    content = b"alice bob\n" if form == "stream" else None
-    monkeypatch.setattr(places, "PATIENCE", 0.3)
-    enter_release(db, "earlier", largest_row_eps=3)
-    with hold_ledger(db):
-        refused = run(*arguments, input=content)
-        assert refused.exit_code == 1 and refused.stdout == "", refused.output
-        path = db.with_suffix(".ledger.sqlite")
-        reason = "another process is still writing to it; nothing was released."
-        assert f"cannot write the ledger {path}: {reason}" in refused.output
-        assert "name another ledger: --ledger PATH or URL" in refused.output
-        assert not list(folder.glob("out.*"))
-        assert [release.dataset for release in list_releases(db)] == ["earlier"]  # readers need not wait
-    with duckdb.connect("shop.duckdb", read_only=True) as connection:
-        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("reviews",)]
-    done = run(*arguments, input=content)
-    assert done.exit_code == 0, done.output
-    assert len(list_releases(db)) == 2
-
-
 def test_the_release_is_pending_until_its_output_is_there(
     db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-
     write_texts(folder / "in.csv", "alice bob")
     seen: list[tuple[str, bool]] = []
     publish = AtomicOutput.publish
@@ -243,3 +167,54 @@ def test_an_output_that_may_be_there_stays_in_the_ledger(
     assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code != 0
     assert [release.state for release in list_releases(db)] == states
     assert (folder / "out.csv").exists() == bool(states)
+
+
+TEXTS = ["alice bob carol", "dave", "alice bob carol dave", "zzz"]
+ROUTES = {
+    "csv": ["sanitize", "in.csv", "out.csv", "--column", "body"],
+    "stream": ["sanitize", "-", "-"],
+    "table": ["sanitize", "--data", "shop.duckdb", "--table", "reviews", "out", "--column", "body"],
+    "query": ["sql", "SELECT custext_sanitize(body, 1, false) AS body FROM 'in.csv'", "--output", "out.csv"],
+}
+
+
+@pytest.fixture(params=["csv", "stream", "table"])
+def release(request: pytest.FixtureRequest, folder: Path) -> Callable[..., Result]:
+    """Release the texts by one of the routes; if that is refused, nothing comes out."""
+    write_texts(folder / "in.csv", *TEXTS)
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT unnest(?) AS body", [TEXTS])
+
+    def run_route(*options: str) -> Result:
+        done = run(*ROUTES[request.param], *options, input="\n".join(TEXTS).encode())
+        if done.exit_code:
+            assert done.stdout == "" and not list(folder.glob("out.*"))
+            with duckdb.connect("shop.duckdb", read_only=True) as connection:
+                assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("reviews",)]
+        return done
+
+    return run_route
+
+
+def test_rows_that_would_spend_too_much_are_refused(db: Path, release: Callable[..., Result]) -> None:
+    refused = release("--max-row-eps", "2")
+    assert refused.exit_code == 1 and list_releases(db) == []
+    assert "a row would spend more than --max-row-eps 2 " in refused.output
+    assert "up to 4; nothing was written" in refused.output
+    assert release("--max-row-eps", "4").exit_code == 0
+
+
+@pytest.mark.parametrize("release", ROUTES, indirect=True)
+def test_what_cannot_be_entered_is_not_released(
+    db: Path, release: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "PATIENCE", 0.3)
+    enter_release(db, "earlier", largest_row_eps=3)
+    with hold_ledger(db):
+        refused = release()
+        assert refused.exit_code == 1
+        reason = "another process is still writing to it; nothing was released."
+        assert f"cannot write the ledger {db.with_suffix('.ledger.sqlite')}: {reason}" in refused.output
+        assert "name another ledger: --ledger PATH or URL" in refused.output
+        assert [release.dataset for release in list_releases(db)] == ["earlier"]  # readers need not wait
+    assert release().exit_code == 0 and len(list_releases(db)) == 2

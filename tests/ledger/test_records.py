@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from custext_sql import Dataset, Sanitizer, make_key, read_ledger, sanitize_file
+from custext_sql import Dataset, Sanitizer, make_key, read_ledger
 from custext_sql.errors import BudgetError
 from custext_sql.ledger import records as records_module
 from custext_sql.ledger.entries import now
@@ -132,36 +132,19 @@ def test_records_add_up_as_in_a_plain_sum(releases: list[tuple[str, list[Draw]]]
                 assert spent.largest == EPS * plain[key].most
                 assert find_spent(place).get((key, "data")) == spent.largest
             totals.append(find_spent(place))
-            kept = [tuple(row) for (drawn,) in fetch(place, "SELECT drawn FROM custext_records") for row in read(drawn)]
-            found = {(find_digest(record), text, count_words(text)) for _, draws in releases for record, text in draws}
-            assert set(kept) == found, "a draw was lost"
+            found = {
+                (key, find_digest(record), text, count_words(text)) for key, draws in releases for record, text in draws
+            }
+            assert list_draws(place) == sorted(draw for _, *draw in found), "a draw was lost, or kept twice"
             assert list_kept(place) <= set(list_parts(place))
         chooser.shuffle(releases)
     assert totals[0] == totals[1]
 
 
-def read(drawn: bytes) -> list[tuple[int, int, int]]:
-    return [(int(record), int(text), int(words)) for record, text, words in np.frombuffer(drawn, dtype=DRAWN)]
-
-
-@pytest.mark.usefixtures("few_parts")
-def test_rows_of_the_table_say_which_records_they_hold(place: LedgerFile) -> None:
-    """Only the rows around a record are read for it."""
-    for turn in range(4):
-        enter(place, [(number, turn) for number in range(30)])
-    rows = fetch(place, "SELECT low, high, drawn FROM custext_records")
-    assert len(rows) > 10
-    for low, high, drawn in rows:
-        prefixes = [record >> 56 for record, _, _ in read(drawn)]
-        assert low <= prefixes[0] and prefixes[-1] <= high and prefixes == sorted(prefixes)
-
-
-def test_known_draws_are_not_kept_again(place: LedgerFile) -> None:
-    enter(place, [(1, 1), (1, 2)])
-    enter(place, [(1, 2), (1, 3), (1, 3)])
-    enter(place, [(1, 1), (1, 2), (1, 3)])
-    kept = [row for (drawn,) in fetch(place, "SELECT drawn FROM custext_records") for row in read(drawn)]
-    assert sorted(text for _, text, _ in kept) == [1, 2, 3]
+def list_draws(place: LedgerFile) -> list[list[int]]:
+    """Return the draws that are kept, of all keys: the digest of the record, that of the text, and its words."""
+    rows = fetch(place, "SELECT drawn FROM custext_records")
+    return sorted(list(map(int, draw)) for (drawn,) in rows for draw in np.frombuffer(drawn, dtype=DRAWN))
 
 
 @pytest.mark.usefixtures("few_parts")
@@ -178,7 +161,7 @@ def test_the_fourth_release_joins_the_others(place: LedgerFile) -> None:
 
 
 @pytest.mark.usefixtures("few_parts")
-@pytest.mark.parametrize("earlier", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("earlier", [0, 2, 3])
 def test_a_release_that_another_overtook_is_counted_again(place: LedgerFile, earlier: int) -> None:
     """Whether or not one of the two joins all parts."""
     plain = PlainSum()
@@ -198,8 +181,7 @@ def test_a_release_that_another_overtook_is_counted_again(place: LedgerFile, ear
         plain.add(4, text, count_words(text))
     assert slow.largest == find_spent(place)[SCOPE] == EPS * plain.most
     assert enter(place, [(5, 21)]).largest == slow.largest
-    kept = [row for (drawn,) in fetch(place, "SELECT drawn FROM custext_records") for row in read(drawn)]
-    assert len(kept) == len(set(kept)) == earlier + 4
+    assert len(list_draws(place)) == earlier + 4
 
 
 def test_digests_that_were_taken_for_abandoned_ones_are_written_again(place: LedgerFile) -> None:
@@ -230,15 +212,6 @@ def test_releases_by_other_keys_or_of_other_data_do_not_overtake(place: LedgerFi
     }
 
 
-def test_what_is_not_entered_does_not_count_and_is_deleted(place: LedgerFile) -> None:
-    enter(place, [(4, 1)])
-    forgotten = SpentRecords(place, SCOPE, make_log([(4, 2)]), EPS)
-    forgotten.measure()
-    assert enter(place, [(4, 3)]).largest == EPS * (count_words(1) + count_words(3))
-    forgotten.forget()
-    assert list_kept(place) == set(list_parts(place))
-
-
 def test_what_a_killed_process_left_is_deleted_after_a_day(place: LedgerFile) -> None:
     old, killed, running = (SpentRecords(place, SCOPE, make_log([(4, text)]), EPS) for text in (1, 2, 3))
     old.measure()
@@ -249,8 +222,7 @@ def test_what_a_killed_process_left_is_deleted_after_a_day(place: LedgerFile) ->
         connection.execute(records_table.update().values(written_at=now() - timedelta(days=1, seconds=1)))
     running.measure()
     enter(place, [(5, 5)], ("other key", "data"))
-    kept = [row for (drawn,) in fetch(place, "SELECT drawn FROM custext_records") for row in read(drawn)]
-    assert sorted(text for _, text, _ in kept) == [1, 3, 5]
+    assert sorted(text for _, text, _ in list_draws(place)) == [1, 3, 5]
     with place.writing() as connection:
         assert running.enter(connection)
     assert find_spent(place)[SCOPE] == EPS * (count_words(1) + count_words(3))
@@ -302,18 +274,6 @@ def test_releases_add_up_as_in_a_plain_sum(
 def keyed(mapped_db: Path, tmp_path: Path) -> Sanitizer:
     make_key(tmp_path / "k", mapped_db, eps=0.5)
     return Sanitizer.load(mapped_db, key_file=tmp_path / "k")
-
-
-def test_a_file_without_rows_spends_nothing(keyed: Sanitizer, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"columns": "body", "key_file": tmp_path / "k", "record_column": "id", "dataset": "d"}
-    for number, rows in enumerate(["", "1,zzz\n", ""]):
-        (tmp_path / "in.csv").write_text(f"id,body\n{rows}")
-        sanitize_file(tmp_path / "in.csv", tmp_path / f"{number}.csv", database=keyed.database, **options)
-        ledger = read_ledger(keyed.database)
-        entry, [total] = ledger.releases[-1], ledger.totals
-        assert (entry.state, entry.draws, entry.row_count) == ("complete", "keyed", len(rows.splitlines()))
-        assert (total.total_eps, entry.largest_row_eps) == (Decimal(), Decimal())
-        assert not (total.raw or total.at_least or entry.by_record)
 
 
 def test_a_release_that_the_budget_forbids_leaves_no_digests(keyed: Sanitizer) -> None:

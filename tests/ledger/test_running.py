@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from custext_sql.errors import BudgetError, DatabaseError, KeyFileError, Setting
 from custext_sql.ledger import places
 from custext_sql.ledger.release import settle_all
 from tests.conftest import WORDS
-from tests.ledger_entries import enter_release, list_releases, list_totals, peek_releases
+from tests.ledger_entries import list_releases, list_totals, peek_releases
 from tests.processes import hold_ledger
 
 QUERY = "SELECT custext_sanitize(text, 0.1, true) FROM (VALUES ('alice bob carol'), ('dave')) t(text)"
@@ -126,21 +127,6 @@ def test_docs_cut_in_another_way_are_the_same_draws_and_chosen_in_another_way_ot
     assert len(list_releases(mapped_db)) == 4
 
 
-def test_no_text_leaves_if_the_ledger_cannot_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "PATIENCE", 0.3)
-    sanitizer = Sanitizer.load(mapped_db)
-    nlp = spacy.blank("en")
-    nlp.add_pipe("custext", config={"database": str(mapped_db), "dataset": "d"})
-    enter_release(mapped_db, "earlier")
-    with connect(mapped_db, dataset="d") as connection, hold_ledger(mapped_db):
-        with pytest.raises(duckdb.Error, match="cannot write the ledger .*: another process"):
-            connection.execute(QUERY).fetchall()
-        for call in (lambda: sanitizer.release(["alice"], dataset="d"), lambda: nlp("alice")):
-            with pytest.raises(DatabaseError, match="cannot write the ledger .*: another process"):
-                call()
-    assert [release.dataset for release in list_releases(mapped_db)] == ["earlier"]
-
-
 SCRIPT = """
 import os, sys, signal
 import custext_sql
@@ -169,19 +155,6 @@ def test_a_process_that_ends_leaves_the_truth(mapped_db: Path, end: str, expecte
     done = subprocess.run([sys.executable, "-c", SCRIPT, mapped_db, QUERY, end], capture_output=True, check=False)
     assert states(mapped_db) == [expected]
     assert done.stderr == b""
-
-
-def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "PATIENCE", 0.3)
-    with connect(mapped_db, dataset="d") as connection:
-        connection.execute(QUERY).fetchall()
-        with hold_ledger(mapped_db):
-            for call in (settle_all, lambda: list_releases(mapped_db)):
-                with pytest.raises(DatabaseError, match="cannot write the ledger .*: another process"):
-                    call()
-            assert states(mapped_db) == [("pending", None)]
-        settle_all()
-        assert states(mapped_db) == [("complete", Decimal("0.3"))]
 
 
 ENDING = """
@@ -315,3 +288,24 @@ def test_each_process_of_a_pipeline_enters_its_part(mapped_db: Path, tmp_path: P
     assert sum(part.row_count or 0 for part in parts) == (61 if here == "also here" else 60)
     [total] = list_totals(mapped_db)
     assert (total.total_eps, total.at_least) == (Decimal(4), True)
+
+
+def test_what_cannot_be_entered_does_not_leave_and_what_left_is_settled_later(
+    mapped_db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "PATIENCE", 0.1)
+    sanitizer, nlp = Sanitizer.load(mapped_db), spacy.blank("en")
+    nlp.add_pipe("custext", config={"database": str(mapped_db), "dataset": "d"})
+    with connect(mapped_db, dataset="d") as connection, connect(mapped_db, dataset="d") as other:
+        connection.execute(QUERY).fetchall()
+        calls: list[Callable[[], object]] = [settle_all, lambda: list_releases(mapped_db), lambda: nlp("alice")]
+        calls.append(lambda: sanitizer.release(["alice"], dataset="d"))
+        with hold_ledger(mapped_db):
+            with pytest.raises(duckdb.Error, match="cannot write the ledger .*: another process"):
+                other.execute(QUERY).fetchall()
+            for call in calls:
+                with pytest.raises(DatabaseError, match="cannot write the ledger .*: another process"):
+                    call()
+            assert states(mapped_db) == [("pending", None)]
+        settle_all()
+        assert states(mapped_db) == [("complete", Decimal("0.3"))]

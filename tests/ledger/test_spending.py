@@ -15,7 +15,7 @@ from custext_sql import Dataset, Sanitizer, build_mapping
 from custext_sql.errors import BudgetError, SettingError
 from custext_sql.ledger.checks import check_budget, sum_spent, write_eps
 from tests.files.test_data_files import db, folder, run
-from tests.ledger_entries import list_releases, list_totals, make_release
+from tests.ledger_entries import list_totals, make_release
 
 __all__ = ["db", "folder"]  # fixtures
 
@@ -40,47 +40,6 @@ def test_thousands_of_small_releases_add_up_to_the_digit() -> None:
     check_budget(earlier, {}, make_release("d", largest_row_eps="0.001"), 10.0, {})
     with pytest.raises(BudgetError, match=r"total eps of 10\.000000000001, more than --budget-total 10 "):
         check_budget(earlier, {}, make_release("d", largest_row_eps="0.001000000001"), 10.0, {})
-
-
-@pytest.mark.parametrize(("eps", "words"), [(0.1, 3), (0.001, 123), (33.3, 3)])
-def test_a_row_spends_what_its_words_spend_in_decimals(db: Path, eps: float, words: int) -> None:
-    _, receipt = Sanitizer.load(db).release(["alice " * words, "bob"], eps, dataset="d")
-    assert Decimal(repr(receipt.largest_row_eps)) == Decimal(repr(eps)) * words
-    assert list_releases(db)[0].largest_row_eps == Decimal(repr(eps)) * words
-
-
-@pytest.mark.slow
-def test_spelling_does_not_part_files(db: Path, folder: Path) -> None:
-    (folder / "reviews.csv").write_text("id,body\n1,alice bob\n")
-    (folder / "link.csv").symlink_to(folder / "reviews.csv")
-    detour = f"../{folder.name}/reviews.csv"
-    spelled = ["reviews.csv", "./reviews.csv", detour, "*views.csv", "./re[v]iews.csv", "link.csv"]
-    for number, name in enumerate([*spelled, str(folder / "reviews.csv")]):
-        assert run("sanitize", name, f"../{number}.csv", "--column", "body").exit_code == 0
-    assert run("sanitize", "reviews.csv", "../8.csv", "--column", "body", "--dataset", "./reviews.csv").exit_code == 0
-    assert len(json.loads(run("ledger", "--dataset", "reviews.csv", "--json").stdout)["releases"]) == 8
-    [total] = list_totals(db)
-    assert (total.dataset, total.releases, total.total_eps) == (str((folder / "reviews.csv").resolve()), 8, Decimal(16))
-    refused = run("sanitize", "./*views.csv", "../x.csv", "--column", "body", "--budget-total", "17")
-    assert "total eps of 18" in refused.output
-
-
-@pytest.mark.slow
-def test_spelling_does_not_part_tables(db: Path, folder: Path) -> None:
-    with duckdb.connect("shop.duckdb") as connection:
-        connection.execute("CREATE TABLE reviews AS SELECT 1 AS id, 'alice bob' AS body")
-        connection.execute("CREATE SCHEMA other; CREATE TABLE other.reviews AS FROM reviews")
-    for number, table in enumerate(["reviews", "REVIEWS", "main.reviews", "Main.Reviews", "shop.main.reviews"]):
-        done = run("sanitize", "--data", "shop.duckdb", "--table", table, f"new{number}", "--column", "body")
-        assert done.exit_code == 0, done.output
-    last = run("sanitize", "--data", "./shop.duckdb", "--table", "other.reviews", "new9", "--column", "body")
-    assert last.exit_code == 0
-    named = str((folder / "shop.duckdb").resolve())
-    assert total_of(db, f"{named}:reviews") == "10" and total_of(db, f"{named}:other.reviews") == "2"
-    refused = run(
-        *("sanitize", "--data", "shop.duckdb", "--table", "REVIEWS", "x", "--column", "body", "--budget-total", "11")
-    )
-    assert "total eps of 12" in refused.output
 
 
 @pytest.mark.slow
@@ -178,3 +137,31 @@ def test_a_key_of_other_data_is_refused(db: Path, folder: Path) -> None:
     assert run("sanitize", "one.csv", "4.csv", *keyed).exit_code == 0  # the two are correlated by now
     refused = run("sql", query, "--key-file", "k", "--output", "r.csv", "--dataset", "three")
     assert "--reuse-key" in refused.output and not (folder / "r.csv").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["files", "tables"])
+def test_spelling_does_not_part_data(db: Path, folder: Path, form: str) -> None:
+    (folder / "reviews.csv").write_text("id,body\n1,alice bob\n")
+    (folder / "link.csv").symlink_to(folder / "reviews.csv")
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE SCHEMA other; CREATE TABLE reviews AS FROM 'reviews.csv'")
+        connection.execute("CREATE TABLE other.reviews AS FROM reviews")
+    table = ("--data", "./shop.duckdb", "--table")
+    if form == "files":
+        spelled = ["reviews.csv", "./reviews.csv", f"../{folder.name}/reviews.csv", "*views.csv", "./re[v]iews.csv"]
+        ways: list[tuple[str, ...]] = [(name,) for name in (*spelled, "link.csv", str(folder / "reviews.csv"))]
+        ways.append(("--dataset", "./reviews.csv", "link.csv"))
+        name = str((folder / "reviews.csv").resolve())
+    else:
+        ways = [(*table, one) for one in ("reviews", "REVIEWS", "main.reviews", "Main.Reviews", "shop.main.reviews")]
+        name = f"{(folder / 'shop.duckdb').resolve()}:reviews"
+        assert run("sanitize", *table, "other.reviews", "another", "--column", "body").exit_code == 0
+    target = "../{}.csv" if form == "files" else "new{}"
+    for number, way in enumerate(ways):
+        done = run("sanitize", *way, target.format(number), "--column", "body")
+        assert done.exit_code == 0, done.output
+    assert total_of(db, name) == str(2 * len(ways))
+    limit = ("--column", "body", "--budget-total", str(2 * len(ways) + 1))
+    refused = run("sanitize", *ways[0], target.format("x"), *limit)
+    assert f"total eps of {2 * len(ways) + 2}" in refused.output

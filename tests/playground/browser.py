@@ -34,12 +34,8 @@ PATIENCE = 120_000.0  # milliseconds; the machine may be busy
 _NAMES = ("chromium", "google-chrome", "chromium-browser")
 _FLAGS = (
     "--no-sandbox",  # Chromium has none for root
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-quic",
+    *("--disable-gpu", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-sync", "--no-first-run", "--disable-quic"),
 )
 _READ = """element => {
   const copy = element.cloneNode(true);
@@ -107,24 +103,17 @@ class Visit:
         if kind in ("error", "warning", "assert"):
             self.complaints.append(text)
 
-    def _expects(self, complaint: str) -> bool:
-        return any(part in complaint for part in self.expected)
-
     def _dismiss(self, dialog: Any) -> None:
         self.dialogs.append(dialog.message)
         dialog.dismiss()
 
-    @property
-    def foreign(self) -> list[str]:
-        """Requests to anything but the server."""
-        own = (f"{self.origin}/", f"blob:{self.origin}/")
-        return [url for url in self.requests if not url.startswith(own)]
-
     def check(self) -> None:
         """Fail if something happened that should never happen."""
-        found = {"console": self.complaints, "dialogs": self.dialogs, "requests to others": self.foreign}
-        wrong = {kind: [one for one in several if not self._expects(one)] for kind, several in found.items()}
-        assert not any(wrong.values()), wrong
+        own = (f"{self.origin}/", f"blob:{self.origin}/")
+        foreign = [url for url in self.requests if not url.startswith(own)]
+        found = {"console": self.complaints, "dialogs": self.dialogs, "requests to others": foreign}
+        for kind, several in found.items():
+            assert (kind, [one for one in several if not any(part in one for part in self.expected)]) == (kind, [])
 
     # opening
 

@@ -96,15 +96,8 @@ def test_the_text_and_the_token_are_nowhere_but_where_they_belong(visit: Visit) 
     elsewhere += [str(visit.page.evaluate("caches.keys()"))]
     assert not [one for one in elsewhere if SECRET in one or "doctor" in one or visit.address.token in one]
     assert not visit.page.evaluate("navigator.serviceWorker.getRegistrations()")
-
-
-def test_going_back_shows_no_token(tab: Visit) -> None:
-    tab.page.goto("about:blank")
-    tab.open()
-    assert tab.address.token not in tab.page.url
-    session = tab.context.new_cdp_session(tab.page)
-    entries = session.send("Page.getNavigationHistory")["entries"]
-    assert not [entry for entry in entries if tab.address.token in entry["url"]]
+    entries = visit.context.new_cdp_session(visit.page).send("Page.getNavigationHistory")["entries"]  # to go back to
+    assert not [entry for entry in entries if visit.address.token in entry["url"]]
 
 
 # without a token
@@ -124,39 +117,28 @@ def give(visit: Visit, token: str) -> None:
     field.press("Enter")
 
 
-@pytest.mark.parametrize("form", ["token", "with spaces"])
-def test_without_a_token_the_page_asks_for_it(tab: Visit, playground: Address, form: str) -> None:
+def test_without_a_token_the_page_asks_for_it(tab: Visit, playground: Address) -> None:
     ask(tab)
     expect(tab.text).to_be_hidden()
     expect(tab.message).to_be_hidden()  # nothing was wrong yet
-    give(tab, playground.token if form == "token" else f"  {playground.url}\n")
+    for wrong in ("http://127.0.0.1/#token=wrong", "schön ✓"):
+        give(tab, wrong)
+        expect(tab.message).to_contain_text("token")
+        expect(tab.text).to_be_hidden()
+    give(tab, f"  {playground.url}\n")
     tab.wait_for_text()
+    expect(tab.message).to_be_hidden()
     expect(tab.page.get_by_label("Address or token")).to_be_hidden()
     assert playground.token not in tab.page.url
     tab.page.reload()  # it is remembered
     tab.wait_for_text()
 
 
-def test_a_wrong_token_is_refused_with_a_message(tab: Visit, playground: Address) -> None:
-    ask(tab)
-    for token in ("http://127.0.0.1/#token=wrong", "schön ✓"):
-        give(tab, token)
-        expect(tab.message).to_contain_text("token")
-        expect(tab.text).to_be_hidden()
-    give(tab, playground.url)
-    tab.wait_for_text()
-    expect(tab.message).to_be_hidden()
-
-
-def test_an_address_with_an_old_token_asks_for_the_new_one(tab: Visit) -> None:
-    ask(tab, "#token=old")
+def test_settings_of_a_colleague_outlive_an_old_token(tab: Visit, playground: Address) -> None:
+    ask(tab, "#token=old&eps=4&policy=paper")
     expect(tab.message).to_contain_text("out of date")
     assert "old" not in tab.page.url
-
-
-def test_settings_of_a_colleague_outlive_the_question_for_the_token(tab: Visit, playground: Address) -> None:
-    ask(tab, "#eps=4&policy=paper")
-    give(tab, playground.url)
+    give(tab, playground.token)
     tab.wait_for_text()
     assert read_settings(tab)["eps"] == 4
     expect(tab.setting("Policy")).to_have_value("paper")

@@ -21,7 +21,7 @@ def list_guesses(visit: Visit) -> list[tuple[str, str, bool]]:
     return [(word, guess, right == "right") for word, guess, right in found]
 
 
-def test_every_replaced_word_has_a_guess_that_is_marked_as_right_or_wrong(visit: Visit) -> None:
+def test_guesses_are_those_of_the_library_and_follow_draws_and_settings(visit: Visit, served_db: Path) -> None:
     visit.write(TEXT)
     after = visit.read_output()
     visit.turn_on_attack()
@@ -30,24 +30,21 @@ def test_every_replaced_word_has_a_guess_that_is_marked_as_right_or_wrong(visit:
     assert [right for _, _, right in guesses] == [
         guess == word for (_, guess, _), word in zip(guesses, TEXT.split(), strict=True)
     ]
-    signs = {(text.split()[-1], right) for text, (_, _, right) in zip(read_marks(visit), guesses, strict=True)}
+    marks = visit.output().locator("rt").all_inner_texts()
+    signs = {(text.split()[-1], right) for text, (_, _, right) in zip(marks, guesses, strict=True)}
     assert len({sign for sign, _ in signs}) == len(signs)  # each sign has one meaning
-
-
-def read_marks(visit: Visit) -> list[str]:
-    return visit.output().locator("rt").all_inner_texts()
-
-
-def test_the_guesses_are_those_of_the_library(visit: Visit, served_db: Path) -> None:
-    visit.write(TEXT)
+    with visit.answer("/api/attack") as found, visit.redrawing():
+        visit.page.get_by_role("button", name="Draw again").click()
+    visit.wait_until(lambda: list_guesses(visit) != guesses)
+    assert [guess for _, guess, _ in list_guesses(visit)] == found[0]["guesses"]
+    visit.choose_eps("End")
+    expect(visit.pane()).to_contain_text("replaced words guessed")
+    visit.wait_until(lambda: sum(right for _, _, right in list_guesses(visit)) > len(guesses) // 2)
     visit.choose_eps("Home")
-    visit.turn_on_attack()
     sanitizer = Sanitizer.load(served_db)
-    traced = sanitizer.trace(TEXT, 0.0, False)
-    expected = TextAttacker(sanitizer).guess(TEXT, traced.list_outputs(), 0.0)
-    assert [(guess, right) for _, guess, right in list_guesses(visit)] == list(
-        zip(expected.guesses, expected.right, strict=True)
-    )
+    known = TextAttacker(sanitizer).guess(TEXT, sanitizer.trace(TEXT, 0.0, False).list_outputs(), 0.0)
+    expected = [*zip(known.guesses, known.right, strict=True)]
+    visit.wait_until(lambda: [(guess, right) for _, guess, right in list_guesses(visit)] == expected)
 
 
 def test_with_public_texts_the_page_names_them(browse: Callable[..., Visit], public_playground: Address) -> None:
@@ -72,16 +69,3 @@ def test_what_only_the_original_text_has_is_not_in_the_attackers_view(visit: Vis
     found = set(re.findall(r"\w+", re.sub(r' (class|role|tabindex|data-place)="[^"]*"', "", markup)))
     assert not hidden & found
     assert visit.read_output() == after
-
-
-def test_the_view_follows_new_draws_and_settings(visit: Visit) -> None:
-    visit.write(TEXT)
-    visit.turn_on_attack()
-    before = list_guesses(visit)
-    with visit.answer("/api/attack") as found, visit.redrawing():
-        visit.page.get_by_role("button", name="Draw again").click()
-    visit.wait_until(lambda: list_guesses(visit) != before)
-    assert [guess for _, guess, _ in list_guesses(visit)] == found[0]["guesses"]
-    visit.choose_eps("End")
-    expect(visit.pane()).to_contain_text("replaced words guessed")
-    visit.wait_until(lambda: sum(right for _, _, right in list_guesses(visit)) > len(before) // 2)

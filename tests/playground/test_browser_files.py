@@ -56,43 +56,44 @@ def save(visit: Visit) -> tuple[str, bytes]:
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
-def test_ten_rows_are_shown_before_and_after(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
+def test_a_file_is_previewed_released_and_deleted(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
+    sanitizer, page, leaks = Sanitizer.load(few_db, eps=0.0), clerk.page, clerk.files
     hand_in(clerk, write_csv(tmp_path))
-    expect(clerk.page.get_by_label("Column")).to_have_value("body")
+    expect(page.get_by_label("Column")).to_have_value("body")
     assert read_column(clerk, 0) == BODIES[:10]
-    assert read_column(clerk, 1) == list(Sanitizer.load(few_db, eps=0.0).sanitize_batch(BODIES[:10]))
-
-
-def test_what_leaks_is_shown(clerk: Visit, tmp_path: Path) -> None:
-    hand_in(clerk, write_csv(tmp_path))
-    leaks = clerk.files
+    assert read_column(clerk, 1) == list(sanitizer.sanitize_batch(BODIES[:10]))
     expect(leaks).to_contain_text("12 rows, 132 words")
     expect(leaks).to_contain_text("0% in the clear")
-    shown = clerk.page.get_by_role("region", name="What leaks")
+    shown = page.get_by_role("region", name="What leaks")
     expect(shown.get_by_role("cell", name="štěpánková", exact=True)).to_be_visible()  # the only one, so no dots follow
     expect(shown).to_contain_text("…")  # there are more numbers than fit
-    marks = clerk.files.get_by_role("list", name="Marks").get_by_role("listitem")
+    marks = leaks.get_by_role("list", name="Marks").get_by_role("listitem")
     expect(marks).to_have_text([re.compile(kind) for kind in ("replaced", "drew itself", "unknown word", "number")])
+
+    page.get_by_label("Name of the data").fill("march")
+    name, content = save(clerk)
+    assert name == "reviews.sanitized.csv"
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8"))))
+    assert [row["body"] for row in rows] == list(sanitizer.sanitize_batch(BODIES))
+    assert [(row["id"], row["note"]) for row in rows] == [(row["id"], row["note"]) for row in ROWS]
+    (release,) = read_ledger(few_db).releases
+    assert (release.dataset, release.state, release.row_count, release.eps) == ("march", "complete", 12, 0.0)
+    result = page.get_by_role("region", name="Release", exact=True)
+    for says in ("12 rows", "Copied unchanged: id, note", "132 words"):
+        expect(result).to_contain_text(says)
+
     with clerk.answer("/preview"):
         clerk.setting("Policy", None).select_option("paper")
     expect(leaks).to_contain_text("9.1% in the clear")
     assert all("Štěpánková" in after for after in read_column(clerk, 1))
 
-
-def test_the_sanitized_file_is_downloaded_and_in_the_ledger(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
-    hand_in(clerk, write_csv(tmp_path))
-    clerk.page.get_by_label("Name of the data").fill("march")
-    name, content = save(clerk)
-    assert name == "reviews.sanitized.csv"
-    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8"))))
-    assert [row["body"] for row in rows] == list(Sanitizer.load(few_db, eps=0.0).sanitize_batch(BODIES))
-    assert [(row["id"], row["note"]) for row in rows] == [(row["id"], row["note"]) for row in ROWS]
-    (release,) = read_ledger(few_db).releases
-    assert (release.dataset, release.state, release.row_count, release.eps) == ("march", "complete", 12, 0.0)
-    result = clerk.page.get_by_role("region", name="Release", exact=True)
-    expect(result).to_contain_text("12 rows")
-    expect(result).to_contain_text("Copied unchanged: id, note")
-    expect(result).to_contain_text("132 words")
+    with page.expect_response(lambda response: response.request.method == "DELETE") as deleted:
+        page.get_by_role("button", name="Delete this file").click()
+    assert deleted.value.status == 200
+    expect(clerk.rows).to_be_hidden()
+    expect(page.locator("#file-input")).to_have_value("")
+    expect(page.locator("#file-input")).to_be_focused()
+    hand_in(clerk, write_csv(tmp_path))  # the same one again
 
 
 def test_lines_of_text_need_no_column(clerk: Visit, tmp_path: Path) -> None:
@@ -131,17 +132,6 @@ def test_a_file_that_misses_its_place_does_not_replace_the_page(clerk: Visit) ->
         for kind in ("dragover", "drop"):
             assert not clerk.page.evaluate(dropped, ["file", kind])  # it is prevented
             assert clerk.page.evaluate(dropped, ["text", kind])  # which can be dragged into the text
-
-
-def test_a_file_can_be_deleted_from_the_server(clerk: Visit, tmp_path: Path) -> None:
-    hand_in(clerk, write_csv(tmp_path))
-    with clerk.page.expect_response(lambda response: response.request.method == "DELETE") as deleted:
-        clerk.page.get_by_role("button", name="Delete this file").click()
-    assert deleted.value.status == 200
-    expect(clerk.rows).to_be_hidden()
-    expect(clerk.page.locator("#file-input")).to_have_value("")
-    expect(clerk.page.locator("#file-input")).to_be_focused()
-    hand_in(clerk, write_csv(tmp_path))  # the same one again
 
 
 def test_hostile_names_and_cells_are_shown_as_they_are(clerk: Visit, tmp_path: Path) -> None:

@@ -91,14 +91,8 @@ def test_words_are_one_stop_and_arrows_move_between_them(visit: Visit) -> None:
     words = visit.words()
     tab_to(visit, words)
     expect(words.nth(0)).to_be_focused()
-    for key, place in (
-        ("ArrowRight", 1),
-        ("ArrowDown", 2),
-        ("ArrowLeft", 1),
-        ("End", 4),
-        ("ArrowRight", 4),
-        ("Home", 0),
-    ):
+    keys = ("ArrowRight", "ArrowDown", "ArrowLeft", "End", "ArrowRight", "Home")
+    for key, place in zip(keys, (1, 2, 1, 4, 4, 0), strict=True):
         press(visit, key)
         expect(words.nth(place)).to_be_focused()
     press(visit, "ArrowRight")

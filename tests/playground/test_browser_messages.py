@@ -39,10 +39,7 @@ def test_a_text_that_is_too_long_is_refused_and_not_cut(visit: Visit) -> None:
 
 @pytest.mark.parametrize(
     "name, content, says",
-    [
-        ("broken.parquet", b"not a Parquet file", "broken.parquet"),
-        ("bytes.csv", b"body\n\xff\xfe\xfa\n", "UTF-8"),
-    ],
+    [("broken.parquet", b"not a Parquet file", "broken.parquet"), ("bytes.csv", b"body\n\xff\xfe\xfa\n", "UTF-8")],
     ids=["broken", "not UTF-8"],
 )
 def test_a_file_that_cannot_be_read_gets_a_message(visit: Visit, name: str, content: bytes, says: str) -> None:

@@ -48,18 +48,6 @@ def test_the_card_says_what_an_attacker_learns(visit: Visit, served_db: Path) ->
     assert f"{chances.right:.0%}" in says.replace("over 99.9%", "100%")
 
 
-def test_a_word_that_is_not_replaced_explains_itself(visit: Visit) -> None:
-    after = visit.write("Štěpánková a.novak@example.com")["after"].split()
-    for place, (word, says) in enumerate(
-        (("Štěpánková", "Not in the vocabulary"), ("a.novak@example.com", "e-mail address"))
-    ):
-        card = open_word(visit, place)
-        expect(card).to_contain_text(f"{word} became {after[place]}")
-        expect(card).to_contain_text(says)
-        expect(card.locator("table")).to_have_count(0)
-        assert "clear" not in card.inner_text()
-
-
 def test_the_card_never_shows_another_draw(visit: Visit) -> None:
     """After a new draw it tells about the new word, or about none."""
     text = " ".join(["doctor"] * 30)
@@ -73,13 +61,19 @@ def test_the_card_never_shows_another_draw(visit: Visit) -> None:
             expect(card).to_contain_text(f"doctor became {visit.words().first.inner_text()}")
 
 
-def test_words_carry_their_kind_by_more_than_color(visit: Visit) -> None:
+def test_words_carry_their_kind_by_more_than_color_and_explain_it(visit: Visit) -> None:
     visit.write("the doctor Štěpánková 4711 a.novak@example.com")
-    with visit.redrawing():
+    with visit.redrawing() as found:
         visit.pane().get_by_role("checkbox", name="Keep stopwords").check()
     labels = ["stopword", "replaced|drew itself", "unknown word", "number", "unit"]
-    for word, label in zip(visit.words().all(), labels, strict=True):
-        assert re.search(label, str(word.get_attribute("aria-label")))
+    for shown, label in zip(visit.words().all(), labels, strict=True):
+        assert re.search(label, str(shown.get_attribute("aria-label")))
     style = "words => words.map(word => getComputedStyle(word)).map(s => `${s.borderBottom} ${s.outline}`)"
     drawn = [re.sub(r"rgba?\([^)]*\)", "", one) for one in visit.words().evaluate_all(style)]
     assert len(set(drawn)) == len(drawn), drawn
+    for place, word, says in ((2, "Štěpánková", "Not in the vocabulary"), (4, "a.novak@example.com", "e-mail address")):
+        card = open_word(visit, place)
+        expect(card).to_contain_text(f"{word} became {found[0]['after'].split()[place]}")
+        expect(card).to_contain_text(says)
+        expect(card.locator("table")).to_have_count(0)
+        assert "clear" not in card.inner_text()

@@ -1,18 +1,18 @@
 """Many requests at once: all are answered, and memory stays flat."""
 
-import json
 import random
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from http.client import HTTPConnection
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from custext_sql.playground.serving import Address
-from tests.playground.requesting import PATIENCE, name_self
+from tests.playground.requesting import connect
 from tests.playground.server_process import serve
 
 REQUESTS, AT_ONCE, WARM_UP = 5_000, 50, 2_000
@@ -33,75 +33,52 @@ CHOICES: list[dict[str, Any]] = [
 _three_files = threading.BoundedSemaphore(3)  # a fourth file would replace the first
 
 
-def list_requests(connection: "Connection", draw: random.Random, mappings: list[str]) -> Iterator[int]:
+def list_requests(client: httpx.Client, draw: random.Random, mappings: list[str]) -> Iterator[int]:
     """Send what a page sends, one request after the other, and yield the status of each answer."""
+
+    def post(route: str, **body: Any) -> httpx.Response:
+        return client.post(f"/api/{route}", json=body)
+
     while True:
         settings = draw.choices(CHOICES, [30, 10, 1, 1, 1])[0] | {"mapping": draw.choice(mappings)}
         for eps in (*draw.sample(EPSILONS, 4), round(draw.uniform(0.1, 50.0), 3)):
             text = " ".join(draw.choices(WORDS, k=draw.choice([0, 1, 20, 200])))
             asked: dict[str, Any] = {"text": text, "settings": settings | {"eps": eps}}
-            status, found = connection.post("sanitize", **asked)
-            yield status
-            yield connection.post("snippets", settings=asked["settings"])[0]
+            answer = post("sanitize", **asked)
+            yield answer.status_code
+            yield post("snippets", settings=asked["settings"]).status_code
+        found = answer.json()
         outputs = [found["after"][start:end] for start, end in zip(found["new_starts"], found["new_ends"], strict=True)]
-        yield connection.post("attack", **asked, outputs=outputs)[0]
-        yield connection.post("verdict", **asked, unchanged=len(found["unchanged"]))[0]
+        yield post("attack", **asked, outputs=outputs).status_code
+        yield post("verdict", **asked, unchanged=len(found["unchanged"])).status_code
         if 0 in found["kinds"]:
             place = found["kinds"].index(0)
             word = found["before"][found["starts"][place] : found["ends"][place]]
-            yield connection.post("inspect", word=word, output=outputs[place], settings=asked["settings"])[0]
+            yield post("inspect", word=word, output=outputs[place], settings=asked["settings"]).status_code
         if draw.random() < 0.1:
-            yield connection.send("GET", "setup")[0]
+            yield client.get("/api/setup").status_code
             with _three_files:
-                status, file = connection.send("POST", "files?name=a.csv", f"id,body\n1,{text}\n".encode() * 20)
-                deleted, _ = connection.send("DELETE", f"files/{file['id']}")
-            yield status
-            yield deleted
+                file = client.post("/api/files?name=a.csv", content=f"id,body\n1,{text}\n".encode() * 20)
+                deleted = client.delete(f"/api/files/{file.json()['id']}")
+            yield file.status_code
+            yield deleted.status_code
 
 
-class Connection:
-    """A connection that stays open, as a browser's does."""
-
-    def __init__(self, address: Address) -> None:
-        self._headers = dict(name_self(address))
-        self._connection = HTTPConnection(address.host, address.port, timeout=PATIENCE)
-
-    def post(self, route: str, **body: Any) -> tuple[int, Any]:
-        return self.send("POST", route, json.dumps(body).encode(), "application/json")
-
-    def send(self, method: str, route: str, body: bytes = b"", kind: str = "text/csv") -> tuple[int, Any]:
-        self._connection.request(method, f"/api/{route}", body, {**self._headers, "Content-Type": kind})
-        response = self._connection.getresponse()
-        return response.status, json.loads(response.read())
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-def press(address: Address, requests: int, at_once: int, mappings: list[str], seed: int) -> Counter[int | str]:
+def press(address: Address, requests: int, at_once: int, mappings: list[str], seed: int) -> Counter[int]:
     """Send that many requests over that many connections, and return how many answers had which status."""
-    seen: Counter[int | str] = Counter()
+    seen: Counter[int] = Counter()
     left, lock = iter(range(requests)), threading.Lock()
 
     def work(number: int) -> None:
-        connection = Connection(address)
-        try:
-            for status in list_requests(connection, random.Random(f"{seed} {number}"), mappings):
+        with connect(address) as client:
+            for status in list_requests(client, random.Random(f"{seed} {number}"), mappings):
                 with lock:
                     seen[status] += 1
                     if next(left, None) is None:
                         return
-        except Exception as error:
-            with lock:
-                seen[repr(error)] += 1
-        finally:
-            connection.close()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(at_once)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(work, range(at_once)))
     return seen
 
 

@@ -46,7 +46,7 @@ class Gate:
         self._opened.set()
 
 
-def test_a_thing_is_made_once_while_others_are_found(pool: ThreadPoolExecutor) -> None:
+def test_a_thing_is_made_once_while_others_are_found_and_again_if_it_failed(pool: ThreadPoolExecutor) -> None:
     recent, gate, made = Recent(2), threading.Event(), []
 
     def make() -> str:
@@ -59,10 +59,6 @@ def test_a_thing_is_made_once_while_others_are_found(pool: ThreadPoolExecutor) -
     assert recent.find("quick", lambda: "quick") == "quick"
     gate.set()
     assert [one.result() for one in waiting] == ["slow"] * 3 and made == ["slow"]
-
-
-def test_a_thing_that_could_not_be_made_is_tried_again() -> None:
-    recent = Recent(1)
     with pytest.raises(ZeroDivisionError):
         recent.find("bad", lambda: 1 / 0)
     assert recent.find("bad", lambda: 2) == 2

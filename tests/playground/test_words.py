@@ -63,43 +63,30 @@ def sanitize(client: httpx.Client, settings: dict[str, Any], text: str = TEXT) -
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_guesses_are_those_of_the_attacker(
+def test_guesses_words_and_the_verdict_are_those_of_the_library(
     client: httpx.Client, served_db: Path, has_public: bool, settings: dict[str, Any]
 ) -> None:
-    outputs, eps = sanitize(client, settings), float(settings.get("eps", 1))
+    attacker, eps = load(served_db, settings, public=has_public), float(settings.get("eps", 1))
+    sanitizer, outputs = attacker.sanitizer, sanitize(client, settings)
     found = ask(client, "attack", text=TEXT, outputs=outputs, settings=settings)
-    expected = load(served_db, settings, public=has_public).guess(TEXT, outputs, eps)
-    assert found.pop("share") == expected.share
+    guesses = attacker.guess(TEXT, outputs, eps)
+    assert found.pop("share") == guesses.share
     assert found.pop("public") == ("public.txt" if has_public else None)
-    assert found == simplify(asdict(expected)) and found["with_context"] == has_public
+    assert found == simplify(asdict(guesses)) and found["with_context"] == has_public
     assert len(found["places"]) >= 4
 
-
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_the_verdict_is_that_of_the_library(
-    client: httpx.Client, served_db: Path, has_public: bool, settings: dict[str, Any]
-) -> None:
-    attacker, eps = load(served_db, settings, public=has_public), float(settings.get("eps", 1))
-    sanitizer = attacker.sanitizer
     receipt = sanitizer.receipt(sanitizer.trace(TEXT, eps, attacker.plus).tally, eps, attacker.plus)
     expected = json.dumps(asdict(judge_text(attacker, TEXT, receipt)))
-    found = json.dumps(ask(client, "verdict", text=TEXT, settings=settings, unchanged=0)["verdict"])
-    assert found.replace("public.txt", "texts") == expected.replace("public.txt", "texts")
+    judged = json.dumps(ask(client, "verdict", text=TEXT, settings=settings, unchanged=0)["verdict"])
+    assert judged.replace("public.txt", "texts") == expected.replace("public.txt", "texts")
 
-
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_a_word_is_inspected_as_in_the_library(
-    client: httpx.Client, served_db: Path, has_public: bool, settings: dict[str, Any]
-) -> None:
-    attacker, eps = load(served_db, settings, public=has_public), float(settings.get("eps", 1))
-    output = attacker.sanitizer.inspect("doctor", eps, attacker.plus).group[0].output
-    found = ask(client, "inspect", word="DocTor", output=output, settings=settings)
-    expected = attacker.sanitizer.inspect("doctor", eps, attacker.plus)
-    assert found["word"] == "doctor" and found["group"] == simplify([asdict(one) for one in expected.group])
-    assert sum(one["probability"] for one in found["group"]) == pytest.approx(1.0)
-    assert found["chances"] == simplify(asdict(attacker.find_chances("doctor", eps)))
-    assert list(found["draws"].values()) == list(attacker.count_draws("doctor", eps))
-    assert (found["guess"]["word"], found["guess"]["certainty"]) == attacker.guess_word(output, eps)
+    group = sanitizer.inspect("doctor", eps, attacker.plus).group
+    word = ask(client, "inspect", word="DocTor", output=group[0].output, settings=settings)
+    assert word["word"] == "doctor" and word["group"] == simplify([asdict(one) for one in group])
+    assert sum(one["probability"] for one in word["group"]) == pytest.approx(1.0)
+    assert word["chances"] == simplify(asdict(attacker.find_chances("doctor", eps)))
+    assert list(word["draws"].values()) == list(attacker.count_draws("doctor", eps))
+    assert (word["guess"]["word"], word["guess"]["certainty"]) == attacker.guess_word(group[0].output, eps)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +109,11 @@ def test_a_word_that_cannot_be_inspected_is_explained(
     assert message in said and len(said) > 10
 
 
-def test_outputs_of_another_text_are_refused(client: httpx.Client) -> None:
+def test_outputs_of_another_text_or_of_other_settings_are_refused(client: httpx.Client) -> None:
     outputs = sanitize(client, {"eps": 0})
     for wrong in ([], [*outputs, "film"], ["<unk>"] * len(outputs), ["the"] * len(outputs), [""] * len(outputs)):
         said = explain(client, "attack", text=TEXT, outputs=wrong, settings={"eps": 0})
         assert said == "outputs must be what became of each word of the text, at the same settings"
-
-
-def test_outputs_at_other_settings_are_refused(client: httpx.Client) -> None:
     outputs = sanitize(client, {"eps": 0, "mapping": K5})
     assert "at the same settings" in explain(client, "attack", text=TEXT, outputs=outputs, settings={"mapping": K20})
     ask(client, "attack", text=TEXT, outputs=outputs, settings={"eps": 1, "mapping": K5})

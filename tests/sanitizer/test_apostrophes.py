@@ -54,13 +54,6 @@ def test_a_unit_takes_a_word_with_apostrophes_whether_it_is_listed_or_not(text: 
     assert listed == other and listed.startswith("<")
 
 
-def test_a_stopword_within_a_longer_word_is_an_unknown_word() -> None:
-    assert open_sanitizer("paper").sanitize("O'Brien", 0.0, True) == "O'brien"
-    traced = open_sanitizer(Policy(unknown="random")).trace("O'Brien's o", 0.0, True)
-    assert traced.kinds.tolist() == [Kind.UNKNOWN, Kind.REPLACED, Kind.ENDING, Kind.STOPWORD]
-    assert open_sanitizer().sanitize("O'Brien", 0.0, False) == "brien'brien"  # without plus, it is like any word
-
-
 def test_a_word_to_keep_is_kept_as_listed() -> None:
     policy = Policy(keep_words=["smith", "o'clock", "7"])
     kept = open_sanitizer(policy).sanitize("smith smith's O'Clock o'smith 7 o'7", 0.0, False)

@@ -1,9 +1,10 @@
-"""Nothing of a marked e-mail address, number, URL or date is left."""
+"""Nothing of a marked e-mail address, number, URL or date is left, nor any part of a name that the mapping lacks."""
 
 import json
 import os
 import re
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -38,19 +39,29 @@ OWN = [
     ("DOMAIN_NAME", "see [https://www.artist-movie.se/] and"),
     ("DOMAIN_NAME", "see [http://poolvendor.be/a?b=1]"),
 ]
+OWN_NAMES = [
+    ("PERSON", "[Anna Zzyzxa-Brown]'s card was sent"),
+    ("PERSON", "to [Zoë O'Neil], who"),
+    ("PERSON", "call [MÜLLER_Ann]!"),
+]
+
+
+def read_marked(own: list[tuple[str, str]], kinds: Collection[str]) -> Marked:
+    """Return the values of some kinds in the sentences of CUSTEXT_DATA, or a few of our own."""
+    if not (data := os.environ.get("CUSTEXT_DATA")):
+        return [(kind, re.sub(r"[][]", "", text), text.index("["), text.index("]") - 1) for kind, text in own]
+    rows = json.loads((Path(data) / "pii_presidio_synth.json").read_text(encoding="utf-8"))
+    spans = [(row["full_text"], span) for row in rows for span in row["spans"] if span["entity_type"] in kinds]
+    return [(span["entity_type"], text, span["start_position"], span["end_position"]) for text, span in spans]
 
 
 @pytest.fixture(scope="module")
 def marked() -> Marked:
-    """Return the values in the sentences of CUSTEXT_DATA that must be masked, or a few of our own."""
-    if not (data := os.environ.get("CUSTEXT_DATA")):
-        return [(kind, re.sub(r"[][]", "", text), text.index("["), text.index("]") - 1) for kind, text in OWN]
-    rows = json.loads((Path(data) / "pii_presidio_synth.json").read_text(encoding="utf-8"))
-    spans = [(row["full_text"], span) for row in rows for span in row["spans"] if span["entity_type"] in KINDS]
+    """Return the values that must be masked."""
     return [
-        (span["entity_type"], text, span["start_position"], span["end_position"])
-        for text, span in spans
-        if span["entity_type"] != "DATE_TIME" or len(re.findall(r"\d+", span["entity_value"])) > 1
+        (kind, text, start, end)
+        for kind, text, start, end in read_marked(OWN, KINDS)
+        if kind != "DATE_TIME" or len(re.findall(r"\d+", text[start:end])) > 1
     ]
 
 
@@ -92,6 +103,26 @@ def test_without_units_the_check_fails(mapping: Mapping, marked: Marked) -> None
     kind, text, start, end = next(one for one in marked if one[0] == "EMAIL_ADDRESS")
     one, other = as_words.sanitize_batch([text, f"{text[:start]}name@long.domain.org{text[end:]}"], 0.0)
     assert KINDS[kind] not in one and one != other
+
+
+def test_no_part_of_a_name_is_left_that_the_mapping_lacks() -> None:
+    """The same search finds every such part if unknown words are kept."""
+    mapping = small_mapping(["anna", "brown", "card", "call", "michael", "smith", "sent", "to"], k=4)
+    names = read_marked(OWN_NAMES, ["PERSON"])
+
+    def read_parts(text: str) -> set[str]:
+        return {part for part in re.findall(r"[^\W_]+", text.lower()) if part not in mapping.index and len(part) > 2}
+
+    def find_left(policy: Policy) -> list[set[str]]:
+        sanitizer = Sanitizer(mapping, settings=Settings(policy=policy))
+        outputs = sanitizer.sanitize_batch([text for _, text, _, _ in names], 1.0)
+        return [
+            read_parts(text[start:end]) & read_parts(out)
+            for (_, text, start, end), out in zip(names, outputs, strict=True)
+        ]
+
+    assert not any(find_left(Policy()))
+    assert find_left(Policy(unknown="keep")) == [read_parts(text[start:end]) for _, text, start, end in names]
 
 
 @pytest.mark.parametrize("text", ["foo :: bar", "+@\u0301 dog", ":: the a@b 10:30 1-2 red", "@", "a@b"])

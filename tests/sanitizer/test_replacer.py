@@ -16,7 +16,7 @@ from custext_sql.mechanism.randomness import SecureRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.sanitizer import replacer
 from custext_sql.sanitizer.policy import POLICIES, Policy
-from custext_sql.sanitizer.replacer import Replacer, Rewriting, RowSettings
+from custext_sql.sanitizer.replacer import Replacer, RowSettings
 from custext_sql.sanitizer.tally import CLEAR
 from custext_sql.sanitizer.words import Vocabulary, find_words
 from custext_sql.text.characters import APOSTROPHES
@@ -35,20 +35,8 @@ pieces = st.sampled_from(
     [
         *("Alice", "BOB", "the", "The", "she", "She's", "DON’T", "don't", "Alice's", "O'Brien", "naïve"),
         *("NAÏVE", "nai\u0308ve", "42", "1234", "٣٤", "covid19", "zoe"),
-        *(
-            "rock'n'roll",
-            "you'll've",
-            "ПРИВЕТ",
-            "İ",
-            "'",
-            "’",
-            "—",
-            "😀",
-            "ＡＬＩＣＥ",
-            "Alice’ｓ",
-            "ＳＨＥ's",
-            "２０²",
-        ),
+        *("rock'n'roll", "you'll've", "ПРИВЕТ", "İ", "'", "’", "—", "😀"),
+        *("ＡＬＩＣＥ", "Alice’ｓ", "ＳＨＥ's", "２０²"),
         *("４２", "½", "❤\ufe0f", "\u0301", "\u200b", "bo\xadb"),
         *("x" * 30, "X" * 31, " ", "\n", "\x00"),
     ]
@@ -134,12 +122,23 @@ def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[tu
     unknown=st.sampled_from(["keep", "mask", "random"]),
     numbers=st.sampled_from(["shape", "mask", "keep"]),
     invisible=st.sampled_from(["drop", "keep"]),
+    few=st.sampled_from([0, 1000]),
 )
 def test_only_words_change_and_as_the_policy_says(
-    mapping: Mapping, vocabulary: Vocabulary, rows: list[str], plus: bool, unknown: str, numbers: str, invisible: str
+    mapping: Mapping,
+    vocabulary: Vocabulary,
+    rows: list[str],
+    plus: bool,
+    unknown: str,
+    numbers: str,
+    invisible: str,
+    few: int,
 ) -> None:
+    """few: the words from which a text is written by NumPy, not word by word."""
     policy = Policy(unknown, numbers, invisible=invisible, units="keep")
-    for row, after in zip(rows, replaced(rows, mapping, vocabulary, policy, plus), strict=True):
+    with patch.object(replacer, "_FEW", few):
+        written = replaced(rows, mapping, vocabulary, policy, plus)
+    for row, after in zip(rows, written, strict=True):
         before = without_invisible(row) if invisible == "drop" else row
         pattern = ""
         position = 0
@@ -186,42 +185,3 @@ def test_digits_are_uniform(mapping: Mapping, vocabulary: Vocabulary) -> None:
     counts = np.bincount([int(digit) for digit in result], minlength=10)
     assert len(result) == 20_000
     assert ((counts - 2000) ** 2 / 2000).sum() < 56  # chi-squared with 9 degrees of freedom: about one in 10^8
-
-
-# a text as pieces: the text between words, and words with their replacements (None: the word itself)
-between = st.text("ä .", max_size=3)
-changes = st.tuples(st.text("wö", min_size=1, max_size=4), st.sampled_from([None, "", "é", "longer than before"]))
-cut_texts = st.tuples(st.lists(st.tuples(between, changes), max_size=4), between)
-
-
-@settings(max_examples=50)
-@given(st.lists(cut_texts, max_size=5), st.sampled_from([0, 1000]))
-def test_texts_are_rewritten_byte_for_byte(
-    rows: list[tuple[list[tuple[str, tuple[str, str | None]]], str]], few: int
-) -> None:
-    old, new, places, written = [], [], [], []
-    starts: list[int] = []
-    ends: list[int] = []
-    position = 0
-    for pieces, rest in rows:
-        before = after = ""
-        for gap, (word, instead) in pieces:
-            start = position + len((before + gap).encode())
-            if instead is not None:
-                places.append(len(starts))
-                written.append(instead)
-            starts.append(start)
-            ends.append(start + len(word.encode()))
-            before, after = before + gap + word, after + gap + (word if instead is None else instead)
-        old.append(before + rest)
-        new.append(after + rest)
-        position += len(old[-1].encode())
-    text, offsets = join_texts(old)
-    rewriting = Rewriting(text, np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
-    rewriting.add(*join_texts(["not", "used"]))
-    first = rewriting.add(*join_texts(written))
-    rewriting.replace(np.array(places, dtype=np.int64), first + np.arange(len(places)))
-    with patch.object(replacer, "_FEW", few):
-        content, bounds, _ = rewriting.write(offsets)
-    assert [content[start:end].tobytes().decode() for start, end in pairwise(bounds.tolist())] == new
-    assert np.flatnonzero(~rewriting.find_kept()).tolist() == places

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,12 +58,6 @@ def test_what_is_opened_is_what_was_saved(small: Sanitizer, saved: Path) -> None
         assert opened.distribution(word, 0.1) == small.distribution(word, 0.1)
 
 
-def test_a_stored_mapping_survives(mapped_template: Path, tmp_path: Path) -> None:
-    loaded = Sanitizer.load(mapped_template)
-    loaded.save(tmp_path / "sanitizer")
-    assert_same(Sanitizer.open(str(tmp_path / "sanitizer")), loaded)
-
-
 def test_equal_sanitizers_give_equal_bytes(small: Sanitizer, saved: Path, tmp_path: Path) -> None:
     seeded = Sanitizer(small.mapping, STOPWORDS, SETTINGS, seed=7)
     for number, sanitizer in enumerate((small, Sanitizer.open(saved), seeded)):
@@ -100,17 +92,6 @@ def test_an_existing_file_is_replaced_only_on_demand(small: Sanitizer, saved: Pa
     assert list(tmp_path.iterdir()) == [path]
 
 
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """Let no file grow beyond a number of bytes, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 def test_what_cannot_be_written_leaves_nothing(small: Sanitizer, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="does not exist"):
         small.save(tmp_path / "missing" / "sanitizer")
@@ -118,8 +99,6 @@ def test_what_cannot_be_written_leaves_nothing(small: Sanitizer, tmp_path: Path)
         small.save(tmp_path, force=True)
     with pytest.raises(OutputError, match="cannot write"):
         small.save(tmp_path / "a\0b")
-    with largest_file(100), pytest.raises(OutputError, match="cannot write .*: the file would exceed the size limit"):
-        small.save(tmp_path / "sanitizer")
     with pytest.raises(SettingError, match="must be a path"):
         small.save(3)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
@@ -172,8 +151,8 @@ def rewrite_header(content: bytes, change: Callable[[dict[str, Any]], object], *
 
     def change_table(table: pa.Table) -> pa.Table:
         header = json.loads(table.schema.metadata[HEADER])
-        changed = change(header)
-        written = json.dumps(header if changed is None else changed, sort_keys=True).encode()
+        change(header)
+        written = json.dumps(header, sort_keys=True).encode()
         known = hashlib.sha256(written).hexdigest().encode() if digest else table.schema.metadata[DIGEST]
         return table.replace_schema_metadata({HEADER: written, DIGEST: known})
 
@@ -186,63 +165,6 @@ def with_column(name: str, change: Callable[[list[Any]], list[Any]]) -> Callable
         return table.set_column(place, table.schema.field(name), pa.array(change(table[name].to_pylist()), kind))
 
     return change_table
-
-
-TABLES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
-    "score": (
-        with_column("units", lambda rows: [[rows[0][0], rows[0][1] - 1, *rows[0][2:]], *rows[1:]]),
-        "fingerprint",
-    ),
-    "huge score": (with_column("units", lambda rows: [[2**30, *rows[0][1:]], *rows[1:]]), "not between -1 and 1"),
-    "NULL scores": (with_column("units", lambda rows: [None, *rows[1:]]), "not a sanitizer file"),
-    "ranks": (with_column("rank", lambda ranks: ranks[::-1]), "the ranks of words differ"),
-    "equal ranks": (with_column("rank", lambda ranks: [ranks[0], ranks[0], *ranks[2:]]), "same rank"),
-    "word": (with_column("word", lambda words: ["mallory", *words[1:]]), "fingerprint"),
-    "NULL word": (with_column("word", lambda words: [None, *words[1:]]), "not a sanitizer file"),
-    "groups": (with_column("group_id", lambda groups: [0] * len(groups)), "not a sanitizer file"),
-    "negative group": (with_column("group_id", lambda groups: [-1, *groups[1:]]), "not a sanitizer file"),
-    "fewer words": (lambda table: table.slice(3), "removed"),
-    "another column": (lambda table: table.append_column("x", pa.nulls(len(table))), "not a sanitizer file"),
-    "another type": (lambda table: table.set_column(2, "rank", table["rank"].cast("int64")), "not a sanitizer file"),
-}
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_changed_table_is_refused(saved: Path, tmp_path: Path, name: str) -> None:
-    change, reason = TABLES[name]
-    assert reason in refusal_of(tmp_path / "changed", rewrite(saved.read_bytes(), change))
-
-
-def change_setting(name: str, value: object) -> Callable[[dict[str, Any]], object]:
-    return lambda header: header["settings"].update({name: value})
-
-
-def change_info(name: str, value: object) -> Callable[[dict[str, Any]], object]:
-    return lambda header: header["mapping"].update({name: value})
-
-
-HEADERS: dict[str, Callable[[dict[str, Any]], object]] = {
-    "eps": change_setting("eps", 101),
-    "huge eps": change_setting("eps", 10**400),
-    "plus": change_setting("plus", 1),
-    "policy": change_setting("policy", {"unknown": "publish"}),
-    "language": change_setting("language", None),
-    "key": change_setting("key", "secret"),
-    "name": change_info("name", ["small"]),
-    "lone surrogate": change_info("name", "\ud800"),
-    "date": change_info("created_at", "yesterday"),
-    "fingerprint": change_info("fingerprint", "0" * 64),
-    "no stopwords": lambda header: header.pop("stopwords") and None,
-    "stopwords that are no text": lambda header: header.update(stopwords=["\udfff"]),
-    "a later format": lambda header: header.update(format=3),
-    "a list": lambda header: [header],
-}
-
-
-@pytest.mark.parametrize("name", HEADERS)
-def test_a_changed_header_is_refused_even_with_its_digest(saved: Path, tmp_path: Path, name: str) -> None:
-    for digest in (False, True):
-        refusal_of(tmp_path / "changed", rewrite_header(saved.read_bytes(), HEADERS[name], digest=digest))
 
 
 def test_changed_stopwords_are_noticed(saved: Path, tmp_path: Path) -> None:
@@ -260,18 +182,59 @@ def test_changed_stopwords_are_noticed(saved: Path, tmp_path: Path) -> None:
     assert Sanitizer.open(saved, sha256=expected).stopwords == STOPWORDS
 
 
-def test_other_files_are_refused(saved: Path, tmp_path: Path) -> None:
-    path, table = tmp_path / "other", pa.table({"word": ["secret"]})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    for content in (
-        b"",
-        b"secret",
-        b"ARROW1\0\0",
-        saved.read_bytes()[:-1],
-        bytes(sink.getvalue()),
-        rewrite(saved.read_bytes(), lambda _: table),
-    ):
-        message = refusal_of(path, content)
-        assert message == f"{path} is not a sanitizer file, or is damaged; write one with Sanitizer.save"
+NO_FILE = "is not a sanitizer file, or is damaged; write one with Sanitizer.save"
+TABLES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
+    "score": (
+        with_column("units", lambda rows: [[rows[0][0], rows[0][1] - 1, *rows[0][2:]], *rows[1:]]),
+        "fingerprint",
+    ),
+    "huge score": (with_column("units", lambda rows: [[2**30, *rows[0][1:]], *rows[1:]]), "not between -1 and 1"),
+    "NULL scores": (with_column("units", lambda rows: [None, *rows[1:]]), NO_FILE),
+    "ranks": (with_column("rank", lambda ranks: ranks[::-1]), "the ranks of words differ"),
+    "equal ranks": (with_column("rank", lambda ranks: [ranks[0], ranks[0], *ranks[2:]]), "same rank"),
+    "word": (with_column("word", lambda words: ["mallory", *words[1:]]), "fingerprint"),
+    "negative group": (with_column("group_id", lambda groups: [-1, *groups[1:]]), NO_FILE),
+    "fewer words": (lambda table: table.slice(3), "removed"),
+    "another column": (lambda table: table.append_column("x", pa.nulls(len(table))), NO_FILE),
+    "another type": (lambda table: table.set_column(2, "rank", table["rank"].cast("int64")), NO_FILE),
+    "another table": (lambda _: pa.table({"word": ["secret"]}), NO_FILE),
+}
+
+
+@pytest.mark.parametrize("change, reason", TABLES.values(), ids=TABLES)
+def test_a_changed_table_is_refused(
+    saved: Path, tmp_path: Path, change: Callable[[pa.Table], pa.Table], reason: str
+) -> None:
+    assert reason in refusal_of(tmp_path / "changed", rewrite(saved.read_bytes(), change))
+
+
+@pytest.mark.parametrize("content", [b"", b"secret", b"ARROW1\0\0", None])
+def test_other_files_are_refused(saved: Path, tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "other"
+    assert refusal_of(path, saved.read_bytes()[:-1] if content is None else content) == f"{path} {NO_FILE}"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"settings": {"eps": eps}} for eps in (101, 10**400)),
+        {"settings": {"plus": 1}},
+        {"settings": {"policy": {"unknown": "publish"}}},
+        {"settings": {"key": "secret"}},
+        *({"mapping": {"name": name}} for name in (["small"], "\ud800")),
+        {"mapping": {"created_at": "yesterday"}},
+        {"mapping": {"fingerprint": "0" * 64}},
+        *({"stopwords": stopwords} for stopwords in (None, ["\udfff"])),
+        {"format": 3},
+    ],
+)
+@pytest.mark.parametrize("digest", [False, True])
+def test_a_changed_header_is_refused_even_with_its_digest(
+    saved: Path, tmp_path: Path, changes: dict[str, Any], digest: bool
+) -> None:
+    def change(header: dict[str, Any]) -> None:
+        header.update(
+            {name: {**header[name], **new} if isinstance(new, dict) else new for name, new in changes.items()}
+        )
+
+    refusal_of(tmp_path / "changed", rewrite_header(saved.read_bytes(), change, digest=digest))

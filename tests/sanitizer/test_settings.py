@@ -1,7 +1,7 @@
 """Settings are resolved in one place: given, else the key's, else the default."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import spacy
 
 from custext_sql import CusTextError, Policy, Sanitizer, connect, find_leaks, make_key, register, sanitize_file
 from custext_sql.errors import SettingError
-from custext_sql.experiments import attack_context, choose
+from custext_sql.experiments import choose
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.store.key_files import KeyFile, KeySettings
 
@@ -29,19 +29,14 @@ def test_without_anything_given_the_defaults_hold() -> None:
     assert Settings() == Settings(None, 1.0, False, Policy("mask", "mask", "lower", "drop"), "paper", "english", None)
 
 
-def test_what_is_given_comes_before_the_default() -> None:
-    given = {"mapping": "other", "eps": 0.5, "plus": True, "calibration": "tight", "language": "german"}
-    settled = Settings.settle(**given, policy="paper")  # type: ignore[arg-type]
-    assert {name: getattr(settled, name) for name in given} == given
-    assert settled.policy.unknown == "keep"
-
-
 def test_what_is_not_given_comes_from_the_key(key: KeyFile) -> None:
     for given in (key, key.path, str(key.path)):
         settled = Settings.settle(key=given)
         for name in ("mapping", "eps", "plus", "policy", "calibration", "language"):
             assert getattr(settled, name) == getattr(key.settings, name)
         assert settled.key is not None and settled.key.key.name == key.key.name
+    fresh = settled.without_key()
+    assert fresh.key is None and fresh == replace(settled, key=None) and fresh.with_key(key) == Settings.settle(key=key)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -56,13 +51,6 @@ def test_every_setting_of_a_key_is_settled() -> None:
     made_for = {"fingerprint", "stopwords"}  # they follow from the mapping and the language
     of_keys = {field.name for field in fields(KeySettings)}
     assert {field.name for field in fields(Settings)} - {"key"} == of_keys - made_for
-
-
-def test_fresh_draws_beside_a_key_have_its_settings(key: KeyFile) -> None:
-    keyed = Settings.settle(key=key)
-    fresh = keyed.without_key()
-    assert fresh.key is None and (fresh.eps, fresh.plus, fresh.policy) == (3.0, True, keyed.policy)
-    assert fresh.with_key(key) == keyed
 
 
 def test_python_sql_and_spacy_settle_alike(mapped_db: Path, key: KeyFile) -> None:
@@ -80,64 +68,51 @@ def test_python_sql_and_spacy_settle_alike(mapped_db: Path, key: KeyFile) -> Non
     assert nlp(doc)._.custext == expected
 
 
-@pytest.mark.parametrize("name", ["", "nothing"])
-def test_a_mapping_that_is_not_there_is_not_the_default_one(mapped_db: Path, tmp_path: Path, name: str) -> None:
-    for call in (Sanitizer.load, connect):
-        with pytest.raises(CusTextError, match=f"mapping {name!r} does not exist"):
-            call(mapped_db, mapping=name)
-    with pytest.raises(CusTextError, match=f"mapping {name!r} does not exist"):
-        make_key(tmp_path / "never.key", mapped_db, mapping=name)
-    assert not (tmp_path / "never.key").exists()
-
-
 @pytest.mark.parametrize(
     "setting, value, message",
     [
         ("eps", 0.0005, "eps must be 0, or between"),
         ("eps", float("nan"), "eps must be 0, or between"),
-        ("plus", "no", "plus must be a bool"),
-        ("plus", "false", "plus must be a bool"),
-        ("plus", 1, "plus must be a bool"),
-        ("policy", "", "policy must be one of"),
-        ("policy", "loose", "policy must be one of"),
+        *(("plus", value, "plus must be a bool") for value in ("no", "false", 1)),
+        *(("policy", value, "policy must be one of") for value in ("", "loose")),
         ("policy", ["strict"], "policy must be one of strict, paper or a Policy; found list$"),
         ("calibration", "", "calibration must be one of"),
         ("language", "", "no stopwords for ''"),
+        *(("mapping", name, f"mapping {name!r} does not exist") for name in ("", "nothing")),
     ],
 )
 def test_no_surface_takes_what_is_no_setting(
-    mapped_db: Path, tmp_path: Path, setting: str, value: Any, message: str
+    mapped_template: Path, tmp_path: Path, setting: str, value: Any, message: str
 ) -> None:
     given = {setting: value}
     (tmp_path / "in.csv").write_text("id,body\n1,alice\n")
+    files = (tmp_path / "in.csv", tmp_path / "out.csv")
     calls: list[Callable[[], object]] = [
-        lambda: Sanitizer.load(mapped_db, **given),
-        lambda: make_key(tmp_path / "never.key", mapped_db, **given),
-        lambda: sanitize_file(tmp_path / "in.csv", tmp_path / "out.csv", columns="body", database=mapped_db, **given),
+        lambda: Sanitizer.load(mapped_template, **given),
+        lambda: make_key(tmp_path / "never.key", mapped_template, **given),
+        lambda: sanitize_file(*files, columns="body", database=mapped_template, **given),
     ]
-    if setting != "language":  # any language is valid until its stopwords are loaded
+    if setting not in ("language", "mapping"):  # any name is valid until it is loaded
         calls += [lambda: Settings(**given), lambda: Settings.settle(**given)]
+    if setting in ("mapping", "policy"):
+        calls.append(lambda: connect(mapped_template, **given))
     for call in calls:
         with pytest.raises(CusTextError, match=message):
             call()
-    assert not (tmp_path / "out.csv").exists() and not (tmp_path / "never.key").exists()
+    assert list(tmp_path.iterdir()) == [files[0]]
 
 
-def test_a_dict_is_no_policy(mapped_db: Path) -> None:
+def test_a_dict_is_no_policy(mapped_template: Path) -> None:
     """Its values may be words of a user's texts, so they are not in the message."""
     given: Any = {"keep_words": ["Zyzzyva"]}
     calls: list[Callable[[], object]] = [
-        lambda: Settings(policy=given),
-        lambda: Sanitizer.load(mapped_db, policy=given),
-        lambda: register(duckdb.connect(), mapped_db, policy=given),
-        lambda: find_leaks(["alice"], database=mapped_db, policy=given),
-        lambda: choose(mapped_db, data=["alice"], policy=given),
-        lambda: attack_context(mapped_db, data=["alice"], public=["bob"], policy=given),
+        lambda: Sanitizer.load(mapped_template, policy=given),
+        lambda: register(duckdb.connect(), mapped_template, policy=given),
+        lambda: find_leaks(["alice"], database=mapped_template, policy=given),
+        lambda: choose(mapped_template, data=["alice"], policy=given),
     ]
+    hint = 'found dict; to change parts of the strict one: Policy(unknown="keep", ...)'
     for call in calls:
         with pytest.raises(SettingError) as error:
             call()
-        assert str(error.value) == (
-            "policy must be one of strict, paper or a Policy; found dict; to change parts of the strict one: "
-            'Policy(unknown="keep", ...)'
-        )
+        assert str(error.value) == f"policy must be one of strict, paper or a Policy; {hint}"

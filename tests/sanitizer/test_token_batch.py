@@ -163,21 +163,6 @@ def test_a_unit_is_in_the_first_of_its_tokens(
     assert result.joined[2:-1].tolist() == [mark == "j" for mark in marks]
 
 
-@pytest.mark.parametrize("chosen", range(5))
-def test_a_unit_is_masked_if_one_of_its_tokens_is_sensitive(sanitizer: Sanitizer, chosen: int) -> None:
-    tokens = ["zzz ", "+49 ", "30 ", "1234567, ", "zzz"]
-    result = sanitize(sanitizer, [tokens], np.where(np.arange(5) == chosen, 0.0, np.nan))
-    if chosen in (0, 4):
-        tokens[chosen] = tokens[chosen].replace("zzz", "<unk>")
-        assert read(result) == tokens
-        assert result.counts.by_kind[0, [Kind.KEPT, Kind.UNIT]].tolist() == [2, 0] and not result.joined.any()
-        assert result.counts.numbers[:, CLEAR].tolist() == [len("+49 30 1234567zzz")]
-    else:
-        assert read(result) == ["zzz ", "<phone>", "", ", ", "zzz"]
-        assert list_kinds(result) == "kUUUk"
-        assert result.counts.by_kind[0, [Kind.KEPT, Kind.UNIT]].tolist() == [2, 1]
-
-
 NUMBERS = ["1", "12", "1980", "4532015112830366", "DE89370400440532013000", "fe80", "5:30pm", "a@x1"]
 parts = st.sampled_from(
     ["alice", "bob", "don", "t", "zzz", "the", "é", "e\u0301", "ﬁ", "٣", "\U0001f600", "\u0345", "İ", *NUMBERS]
@@ -230,24 +215,6 @@ def test_with_a_key_a_choice_does_not_shift_what_others_draw(mapping: Mapping, p
         assert [token for token, chosen in zip(some, sensitive, strict=True) if chosen] == [
             token for token, chosen in zip(everything, sensitive, strict=True) if chosen
         ]
-
-
-def test_words_that_are_the_only_listed_ones_of_their_group_are_masked(mapping: Mapping) -> None:
-    listed, documents = frozenset({"alice", "bob", "carol"}), [["alice ", "bo", "b ", "al", "ice"]]
-    for key in (None, make_key_for(mapping)):
-        sanitizer = Sanitizer(
-            mapping, STOPWORDS, Settings.settle(key=key, eps=2.0, plus=True, policy=Policy(unknown="random"))
-        )
-        records = None if key is None else ["r"]
-        every = sanitize(sanitizer, documents, 2.0, records=records)
-        result = sanitize(sanitizer, documents, 2.0, records=records, listed=listed)
-        guarantee = sanitizer.guarantee({2.0}, {True}, listed)
-        assert [read(result)[place] for place in (0, 3, 4)] == ["<unk> ", "<unk>", ""]
-        assert list_kinds(result) == "assaa"
-        assert key is None or read(result)[1] == read(every)[1]
-        assert guarantee.hides_among == 1
-    two = sanitizer.guarantee({2.0}, {True}, frozenset({"alice", "dave", "bob", "carol"}))
-    assert two.hides_among == 2
 
 
 def test_documents_are_handled_in_blocks(keyed: Sanitizer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,11 +45,12 @@ texts = st.text(alphabet="ab é漢", min_size=1).map(lambda text: " ".join(text.
 places = st.sets(st.integers(1, 20)).map(sorted)
 
 
-@settings(max_examples=50)
+@settings(max_examples=60)
 @given(texts, places, places, st.data())
-def test_spans_go_where_spacy_would_expand_them(
+def test_spans_sentences_and_entities_move_with_their_characters(
     text: str, before: list[int], after: list[int], data: st.DataObject
 ) -> None:
+    """Spans go where spaCy would expand them; a token that shares a character with an entity is in an entity."""
     doc, new = cut(text, before), cut(text, after)
     start = data.draw(st.integers(0, len(doc) - 1))
     end = data.draw(st.integers(start + 1, len(doc)))
@@ -58,38 +59,19 @@ def test_spans_go_where_spacy_would_expand_them(
     assert expected is not None
     assert Alignment.by_characters(lay_out(doc), new).find_span(start, end) == (expected.start, expected.end)
 
-
-@settings(max_examples=50)
-@given(texts, places, places, st.data())
-def test_sentences_begin_at_the_same_characters(
-    text: str, before: list[int], after: list[int], data: st.DataObject
-) -> None:
-    doc, new = cut(text, before), cut(text, after)
     for token in doc[1:]:
         token.is_sent_start = data.draw(st.booleans())
-    made = move(doc, new, None)
-    begins = {token.idx for token in doc if token.is_sent_start}
-    for token in made:
-        assert token.is_sent_start is bool(begins & set(range(token.idx, token.idx + len(token))))
-
-
-@settings(max_examples=50)
-@given(texts, places, places, st.data())
-def test_entities_stay_apart_and_lose_nothing(
-    text: str, before: list[int], after: list[int], data: st.DataObject
-) -> None:
-    """A token that shares a character with an entity is in an entity; labels keep their order."""
-    doc, new = cut(text, before), cut(text, after)
     bounds = sorted(data.draw(st.sets(st.integers(0, len(doc)))))
     entities = [Span(doc, a, b, label=f"L{a}") for a, b in zip(bounds[::2], bounds[1::2], strict=False)]
     doc.set_ents(entities)
-    made = move(doc, new, ["entities"])
+    made = move(doc, new, ["sentences", "entities"])
+    begins = {token.idx for token in doc if token.is_sent_start}
     covered = {place for entity in entities for place in range(entity.start_char, entity.end_char)}
     for token in made:
-        assert (token.ent_iob_ in "BI") is bool(covered & set(range(token.idx, token.idx + len(token))))
-    labels = [entity.label_ for entity in entities]
+        own = set(range(token.idx, token.idx + len(token)))
+        assert (token.is_sent_start, token.ent_iob_ in "BI") == (bool(begins & own), bool(covered & own))
     found = [entity.label_ for entity in made.ents]
-    assert found == [label for label in labels if label in found]
+    assert found == [entity.label_ for entity in entities if entity.label_ in found]
     if before == after:
         assert [(e.start, e.end, e.label_) for e in made.ents] == [(e.start, e.end, e.label_) for e in entities]
 

@@ -29,6 +29,7 @@ def test_stopwords_are_those_of_the_language_of_the_pipeline(german_db: Path) ->
     ]
     for code, config, expected in cases:
         assert kinds_of(make_pipeline(german_db, code=code, plus=True, **config)(TEXT)) == expected
+    assert kinds_of(make_pipeline(german_db, code="is")("was"))  # without plus, no list is needed
 
 
 def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) -> None:
@@ -38,10 +39,9 @@ def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) ->
     for mapping in (None, "apart"):
         nlp = make_pipeline(few_db, code="de", plus=True, mapping=mapping, language="legal")
         assert kinds_of(nlp(TEXT))[1:] == ["replaced", "stopword"]
-
-
-def test_without_plus_no_list_is_needed(few_template: Path) -> None:
-    assert kinds_of(make_pipeline(few_template, code="is")("was"))
+    # the mapping is named before the missing list: adding the list would not help
+    with pytest.raises(CusTextError, match="mapping: 'apart' was made with the stopwords for english"):
+        make_pipeline(few_db, code="de", plus=True, mapping="apart")
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,6 @@ def test_without_plus_no_list_is_needed(few_template: Path) -> None:
 def test_a_missing_list_is_an_error(few_template: Path, code: str, config: dict[str, Any], message: str) -> None:
     with pytest.raises(CusTextError, match=message):
         make_pipeline(few_template, code=code, plus=True, **config)
-
-
-def test_a_mapping_for_another_language_is_named_before_a_missing_list(few_db: Path) -> None:
-    """Adding the list would not help."""
-    build_mapping(few_db, embedding="starter", k=20, separate_stopwords=True, name="apart")
-    with pytest.raises(CusTextError, match="mapping: 'apart' was made with the stopwords for english"):
-        make_pipeline(few_db, code="de", plus=True, mapping="apart")
 
 
 @pytest.mark.slow

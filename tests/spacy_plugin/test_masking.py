@@ -71,9 +71,7 @@ def test_masking_leaves_the_rest_of_the_policy_alone(english_db: Path) -> None:
     assert drawn[2]._.custext not in ("<unk>", "Zzyzxa") and drawn._.custext_receipt.unknown_random == 1
     assert drawn[5]._.custext == "<num>"
 
-
-def test_words_that_others_gives_an_eps_are_masked_too(english_db: Path) -> None:
-    """A run has one policy, so that its receipt can say what was kept and what was masked."""
+    # words to which "others" gives an eps are masked too: a run has one policy, so that its receipt is clear
     doc = open_pipeline(english_db, {**CHOICES[0], "others": 3.0}, policy=KEEP)(TEXT)
     assert (doc[0]._.custext, doc[2]._.custext, doc[7]._.custext) == ("<unk>", "<unk>", "<num>")
     receipt = doc._.custext_receipt

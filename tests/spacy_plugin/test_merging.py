@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span, Token
 
 from spacy_plugin.component import CusText
+from tests.spacy_plugin.pipelines import tokens_of
 
 VOCAB = spacy.blank("en").vocab
 WORDS = ["Call", "+49", "30", "1234567", "now", ".", "Born", "1980", "-", "01", "-", "02"]
@@ -25,16 +26,6 @@ def replace(database: Path, doc: Doc, *carry: str, **config: Any) -> Doc:
     return CusText(database=str(database), eps=0.0, output="replace", carry=carry, **config)(doc)
 
 
-def tokens_of(doc: Doc) -> list[str]:
-    return [token.text for token in doc]
-
-
-def test_the_other_tokens_stay_as_they_are(few_template: Path) -> None:
-    doc = replace(few_template, make_doc(), "tokens")
-    assert [tokens_of(doc)[place] for place in (PHONE, 3, DATE)] == ["<phone>", ".", "<date>"] and len(doc) == 6
-    assert [bool(token.whitespace_) for token in doc] == [True, True, False, True, True, False]
-
-
 def test_a_unit_has_the_head_that_lies_outside(few_template: Path) -> None:
     heads = [0, 3, 1, 0, 3, 0, 6, 9, 7, 6, 9, 9]
     deps = ["ROOT", "a", "b", "obj", "advmod", "punct", "ROOT", "c", "d", "obl", "e", "f"]
@@ -46,10 +37,9 @@ def test_a_unit_has_the_head_that_lies_outside(few_template: Path) -> None:
     assert [sentence.start for sentence in doc.sents] == [0, 4]
 
 
-def test_a_unit_that_is_a_root_points_to_itself(few_template: Path) -> None:
-    heads = [2, 2, 2, 2, 1, 2, 7, 7, 7, 7, 7, 7]
-    doc = replace(few_template, make_doc(heads=heads, deps=["x"] * 12), "dep")
-    assert [token.head.i for token in doc] == [PHONE, PHONE, PHONE, PHONE, DATE, DATE]
+@pytest.fixture(scope="module")
+def replacer(few_template: Path) -> CusText:
+    return CusText(database=str(few_template), eps=0.0, output="replace", carry=["dep"])
 
 
 trees = st.permutations(range(12)).flatmap(
@@ -59,24 +49,18 @@ trees = st.permutations(range(12)).flatmap(
 
 @settings(max_examples=40)
 @given(trees)
-def test_heads_stay_a_tree(few_template: Path, tree: tuple[list[int], tuple[int, ...]]) -> None:
+def test_heads_stay_a_tree(replacer: CusText, tree: tuple[list[int], tuple[int, ...]]) -> None:
     """Whatever the parse, even if tokens of a unit have heads on both sides of it."""
     order, above = tree  # each token's head comes before it in the order, or is itself
     heads = [0] * 12
     for place, lower in enumerate(order):
         heads[lower] = order[above[place]]
-    doc = replace_once(few_template)(make_doc(heads=heads, deps=["x"] * 12))
+    doc = replacer(make_doc(heads=heads, deps=["x"] * 12))
     groups = [0, 1, 1, 1, 2, 3, 4, 5, 5, 5, 5, 5]
     edges = {(groups[place], groups[head]) for place, head in enumerate(heads)}
     for token in doc:
         assert (token.i, token.head.i) in edges
         assert token.i == token.head.i or any(ancestor.head == ancestor for ancestor in token.ancestors)
-
-
-def replace_once(database: Path, made: dict[Path, CusText] = {}) -> CusText:  # noqa: B006  (a cache)
-    if database not in made:
-        made[database] = CusText(database=str(database), eps=0.0, output="replace", carry=["dep"])
-    return made[database]
 
 
 ENTITIES: list[tuple[list[tuple[int, int, str]], list[tuple[int, int, str]]]] = [

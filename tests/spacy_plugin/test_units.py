@@ -44,7 +44,7 @@ def pipeline(few_template: Path) -> Open:
     return open_pipeline
 
 
-DEFAULT, TOKENS, ALL = ("default",), ("tokens", "entities", "sentences"), ("tokens", "dep", "user_data", "spans")
+DEFAULT, TOKENS = ("default",), ("tokens", "entities", "sentences")
 
 
 def new_docs(carry: tuple[str, ...] | None) -> dict[str, Any]:

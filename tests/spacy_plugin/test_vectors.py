@@ -12,33 +12,26 @@ from custext_sql import CusTextError, build_mapping, load_embeddings
 from tests.vector_samples import stored_vectors
 
 NAMES = ["The", "cat", "the", "naïve", "don't"]
+VECTORS = np.arange(15, dtype=np.float32).reshape(5, 3) + 1
 
 
 @pytest.fixture
-def vectors() -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    return np.arange(15, dtype=np.float32).reshape(5, 3) + 1
-
-
-@pytest.fixture
-def pipeline(tmp_path: Path, vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> Path:
+def pipeline(tmp_path: Path) -> Path:
     """Return the folder of a saved pipeline with word vectors."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    for name, row in zip(NAMES, vectors, strict=True):
+    for name, row in zip(NAMES, VECTORS, strict=True):
         nlp.vocab.set_vector(name, row)  # type: ignore[arg-type]
     nlp.to_disk(tmp_path / "pipeline")
     return tmp_path / "pipeline"
 
 
-def test_vectors_of_a_saved_pipeline_load(
-    db_path: Path, pipeline: Path, vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]]
-) -> None:
+def test_vectors_of_a_saved_pipeline_load(db_path: Path, pipeline: Path) -> None:
     report = load_embeddings(db_path, f"spacy:{pipeline}", name="pipeline")
     assert (report.embedding.format, report.folded) == ("spacy", 1)
     tokens, stored = stored_vectors(db_path, "pipeline")
     found = dict(zip(tokens, stored.tolist(), strict=True))
-    assert found["cat"] == vectors[1].tolist()
-    assert found["the"] == vectors[0].tolist()
+    assert (found["cat"], found["the"]) == (VECTORS[1].tolist(), VECTORS[0].tolist())
     assert sorted(tokens) == ["cat", "don't", "naïve", "the"]
     assert build_mapping(db_path, embedding="pipeline", k=2).info.words == 4
 

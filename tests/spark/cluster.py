@@ -1,15 +1,12 @@
 """A real Spark cluster on the loopback interface: a master and two workers, each in its own process."""
 
-import itertools
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -35,46 +32,40 @@ def why_not() -> str | None:
 
 
 class Cluster:
-    """A cluster. folder: where its processes write logs and files. running: ends the processes when it closes."""
+    """A master and two workers, each with one core. folder: for logs and files. running: ends the processes."""
 
     def __init__(self, folder: Path, running: ExitStack) -> None:
         self.folder, self._running = folder, running
-        self._numbers = itertools.count()
-        self._processes: dict[str, subprocess.Popen[Any]] = {}
-        self.master = ""
-
-    def start(self, workers: int = 2) -> None:
-        """Start the master and the workers, each with one core."""
+        self._workers: list[subprocess.Popen[Any]] = []
         master = "org.apache.spark.deploy.master.Master"
         found = r"Starting Spark master at (spark://\S+)\n"
         self.master = self.run("master", master, "--host", HOST, *_ANY_PORT, ready=found)
-        for _ in range(workers):
+        for _ in range(2):
             self.add_worker()
 
     def add_worker(self) -> None:
-        """Start a worker with one core."""
-        folder = self.folder / f"worker-{next(self._numbers)}"
-        options = ["--host", HOST, *_ANY_PORT, "--cores", "1", "--memory", "1g", "--work-dir", str(folder)]
+        name = f"worker-{len(self._workers)}"
+        options = ["--host", HOST, *_ANY_PORT, "--cores", "1", "--memory", "1g", "--work-dir", str(self.folder / name)]
         worker = "org.apache.spark.deploy.worker.Worker"
-        self._worker = folder.name
-        self.run(folder.name, worker, *options, self.master, ready=r"(Successfully registered with master)")
+        self.run(name, worker, *options, self.master, ready=r"(Successfully registered with master)")
 
     def run(self, name: str, class_name: str, *arguments: str, ready: str) -> str:
         """Start a process, wait until its log matches the pattern `ready`, and return the group of the pattern."""
-        log = self.folder / f"{name}.log"
-        command = [str(_find_home() / "bin/spark-class"), class_name, *arguments]
+        log, own = self.folder / f"{name}.log", environment()
+        command = [f"{own['SPARK_HOME']}/bin/spark-class", class_name, *arguments]
         with log.open("wb") as file:
-            process = self._running.enter_context(
-                start(command, stdout=file, stderr=subprocess.STDOUT, env=environment())
-            )
-        self._processes[name] = process
-        return _wait_for(process, log, ready)
+            process = self._running.enter_context(start(command, stdout=file, stderr=subprocess.STDOUT, env=own))
+        if name.startswith("worker"):
+            self._workers.append(process)
+        wait_for(lambda: process.poll() is not None or re.search(ready, _read([log])), _WAIT)
+        found = re.search(ready, _read([log]))
+        assert found is not None, f"{log.name}: the process ended; {_read([log])[-2000:]}"
+        return found[1]
 
     def kill_worker(self) -> None:
         """Kill the worker that was started last, and its executor."""
-        process = self._processes[self._worker]
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        os.killpg(self._workers[-1].pid, signal.SIGKILL)
+        self._workers[-1].wait()
 
     def read_logs(self, message: str) -> str:
         """Wait until an executor has written a message, and return the logs of all processes of the cluster."""
@@ -88,41 +79,15 @@ class Cluster:
 
 def environment() -> dict[str, str]:
     """Return the environment of all processes of a cluster."""
-    own = {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(_find_home())}
+    import pyspark
+
+    own = {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": pyspark.__path__[0]}
     no_fixed_port = "-Dspark.master.rest.enabled=false"
     return {**os.environ, **own, "SPARK_DAEMON_MEMORY": "512m", "SPARK_MASTER_OPTS": no_fixed_port}
 
 
 def _read(logs: list[Path]) -> str:
     return "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
-
-
-def _find_home() -> Path:
-    import pyspark
-
-    return Path(pyspark.__path__[0])
-
-
-def _wait_for(process: "subprocess.Popen[Any]", log: Path, pattern: str) -> str:
-    deadline = time.monotonic() + _WAIT
-    while time.monotonic() < deadline:
-        logged = log.read_text(encoding="utf-8", errors="replace")
-        found = re.search(pattern, logged)
-        if found:
-            return found[1]
-        if process.poll() is not None:
-            raise RuntimeError(f"{log.name}: the process ended; {logged[-2000:]}")
-        time.sleep(0.1)
-    raise TimeoutError(f"{log.name} has no line like {pattern}")
-
-
-@contextmanager
-def running_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Yield a running cluster, and stop it at the end."""
-    with ExitStack() as running:
-        cluster = Cluster(folder, running)
-        cluster.start(workers)
-        yield cluster
 
 
 def open_session(master: str, folder: Path, **settings: Any) -> Any:

@@ -1,13 +1,14 @@
 """A cluster, a session and a table of texts, shared by all Spark tests. They need Java; see `why_not`."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from custext_sql import make_key
-from tests.spark.cluster import Cluster, open_session, running_cluster, why_not
+from tests.spark.cluster import Cluster, open_session, why_not
 from tests.spark.reviews import write_reviews
 
 
@@ -17,8 +18,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     reason = why_not()
     if reason is not None:
         pytest.skip(reason)
-    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
+    with ExitStack() as running:
+        yield Cluster(tmp_path_factory.mktemp("cluster"), running)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Outputs of releases: whole or absent, and never in the place of anything else."""
 
-from collections.abc import Callable
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +14,13 @@ from tests.spark.reviews import list_left, read_rows
 pytestmark = MARKS
 
 
-def failing_at(number: int, error: BaseException, move: Callable[..., None], *, after: bool) -> Callable[..., None]:
-    """Return a function that moves folders, but at a given call raises an error, before or after the move."""
-    calls: list[object] = []
-
-    def moving(*arguments: Any) -> None:
-        calls.append(arguments)
-        if len(calls) == number and not after:
-            raise error
-        move(*arguments)
-        if len(calls) == number:
-            raise error
-
-    return moving
-
-
 @pytest.mark.parametrize(
     "number, after, kept, error",
     [
-        (1, False, "old", OutputError("cannot move")),
-        (1, True, "old", KeyboardInterrupt()),
-        (2, False, "old", KeyboardInterrupt()),
-        (2, True, "new", OutputError("cannot move")),
+        (1, False, 50, OutputError("cannot move")),
+        (1, True, 50, KeyboardInterrupt()),
+        (2, False, 50, KeyboardInterrupt()),
+        (2, True, 20, OutputError("cannot move")),
     ],
 )
 def test_a_move_that_fails_or_is_interrupted_leaves_one_whole_output(
@@ -46,17 +31,26 @@ def test_a_move_that_fails_or_is_interrupted_leaves_one_whole_output(
     error: BaseException,
     number: int,
     after: bool,
-    kept: str,
+    kept: int,
 ) -> None:
     from custext_sql.spark import sanitize
     from custext_sql.spark.folders import DraftFolder
 
+    move, calls = DraftFolder._rename, itertools.count(1)
+
+    def move_or_fail(*arguments: Any) -> None:
+        fails = next(calls) == number
+        if after or not fails:
+            move(*arguments)
+        if fails:
+            raise error
+
     known: dict[str, Any] = {"output": tmp_path / "out", "dataset": "reviews", "database": own_db}
     sanitize(frame.limit(50), "body", 0.0, **known)
-    monkeypatch.setattr(DraftFolder, "_rename", failing_at(number, error, DraftFolder._rename, after=after))
+    monkeypatch.setattr(DraftFolder, "_rename", move_or_fail)
     with pytest.raises(type(error)):
         sanitize(frame.limit(20), "body", 0.0, force=True, **known)
-    assert len(read_rows(tmp_path / "out")) == {"old": 50, "new": 20}[kept]
+    assert len(read_rows(tmp_path / "out")) == kept
     assert list_left(tmp_path) == ["out", "own.duckdb", "own.ledger.sqlite"]
     states = [release.state for release in read_ledger(own_db).releases]
     assert states == (["complete", "pending"] if isinstance(error, KeyboardInterrupt) else ["complete"])

@@ -35,14 +35,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_a_table_of_a_file_is_shown(mapped_db: Path, data: Path) -> None:
-    result = run(
-        "--db",
-        mapped_db,
-        "sql",
-        "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews LIMIT 2",
-        "--data",
-        data,
-    )
+    query = "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews LIMIT 2"
+    result = run("--db", mapped_db, "sql", query, "--data", data)
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["id", "body"]
     assert lines[1].startswith(" 0  <unk> ")
@@ -184,19 +178,8 @@ def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> 
     again = run("--db", mapped_db, "keygen", tmp_path / "key")
     assert (again.exit_code, "never overwritten" in again.output) == (1, True)
     shown = json.loads(run("--db", mapped_db, "keygen", tmp_path / "other", "--json").output)
-    assert set(shown) == {
-        "path",
-        "name",
-        "format",
-        "mapping",
-        "fingerprint",
-        "eps",
-        "plus",
-        "policy",
-        "calibration",
-        "language",
-        "stopwords",
-    }
+    expected = "path name format mapping fingerprint eps plus policy calibration language stopwords"
+    assert set(shown) == set(expected.split())
 
 
 def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(

@@ -56,10 +56,7 @@ def test_registering_again_serves_the_mapping_as_it_is_now(mapped_db: Path) -> N
         [(before,)] = connection.execute("SELECT custext_epsilon('alice', 1.0, true)").fetchall()
         build_mapping(mapped_db, embedding="small", k=2, name="small-euclidean-k4", replace=True)
         register(connection, mapped_db)
-        outputs = {
-            text
-            for (text,) in connection.execute("SELECT custext_sanitize('alice', 0.1, true) FROM range(500)").fetchall()
-        }
+        outputs = connection.execute("SELECT DISTINCT custext_sanitize('alice', 0.1, true) FROM range(500)").fetchall()
     assert before == 1.0
     assert len(outputs) == 2
 
@@ -196,8 +193,6 @@ def test_every_function_gives_the_same_error_for_a_wrong_database(
         calls: list[Callable[[], object]] = [
             lambda: Sanitizer.load(database),
             lambda: connect(database),
-            lambda: connect(database, dataset="d"),
-            lambda: register(connection, database),
             lambda: register(connection, database, dataset="d"),
             lambda: sanitize_file(tmp_path / "text.txt", tmp_path / "out.txt", database=database),
         ]

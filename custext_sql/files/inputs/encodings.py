@@ -124,6 +124,8 @@ def files_as_utf8(
             with _unpacked(file, label) as stream, named_full_disk(folder.parent), copy.open("wb") as made:
                 shutil.copyfileobj(read_as_utf8(stream, encoding or _UTF8, label), made, _CHUNK)
             copies.append(copy)
+        if format != "text":  # lines are checked as they are read
+            _check_encodings(dict(zip(copies, labels.values(), strict=True)))
         with renamed_errors({str(copy): str(file) for copy, file in zip(copies, files, strict=True)}):
             yield copies
 
