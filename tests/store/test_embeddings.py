@@ -36,6 +36,7 @@ def test_words_and_vectors_come_back_as_they_were(db_path: Path, glove_file: Pat
     assert (embedding.dimension, embedding.size, report.rows_read) == (5, 16, 16)
     assert list_embeddings(db_path) == [embedding]
     start = load_embeddings(db_path, glove_file, name="start", limit=2).embedding
+    assert start.size == 2 and stored_vectors(db_path, "start")[0] == words[:2]
     assert start.sha256 == embedding.sha256 == hashlib.sha256(glove_file.read_bytes()).hexdigest()
 
 
