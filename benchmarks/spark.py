@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from benchmarks.sanitizing import read_corpora
 from custext_sql import Sanitizer, connect, make_key, sanitize_file
 from custext_sql.sql.queries import let_threads_alternate
 from custext_sql.store.building import load_starter
-from tests.spark.cluster import Cluster, open_session, running_cluster, why_not
+from tests.spark.cluster import Cluster, open_session, why_not
 
 ROWS = 1_000_000
 ROW_GROUP = 20_480  # small, because both engines share work by row group
@@ -56,7 +57,8 @@ def main() -> None:
         print(f"  {len(texts) * copies:,} sentences, {words / 1e6:.1f} million words, {size:.0f} MB of Parquet")
         print(f"  The driver, the executors (one core each) and their Python workers share {os.cpu_count()} cores.")
         (folder / "cluster").mkdir()
-        with running_cluster(folder / "cluster") as cluster:
+        with ExitStack() as running:
+            cluster = Cluster(folder / "cluster", running)
             for number in (1, 2):
                 spark = open_with_functions(cluster, number, database, source)
                 if number == 1:
