@@ -125,7 +125,8 @@ def test_killed_while_writing_the_ledger(jobs: Jobs, mapped_db: Path) -> None:
 FULL = """
 import sys
 from pathlib import Path
-from custext_sql import CusTextError, list_embeddings, load_embeddings, load_mapping
+from custext_sql import CusTextError, load_embeddings, load_mapping
+from custext_sql.store.contents import list_embeddings
 from custext_sql.cli import main
 from tests.ledger_entries import list_releases
 from custext_sql.store import schema
