@@ -14,8 +14,8 @@ from custext_sql.store.duckdb_files import SETTINGS, connect_file, private_log, 
 from custext_sql.store.outputs import scratch_folder
 
 _SPILL = "SET operator_memory_limit = '150MB'"  # beyond it, sorts and hash tables go to a private folder
-_LEAST, _MOST = 100 << 20, 1 << 30  # bytes of DuckDB's limit for a release; one that needs more gets DuckDB's own
-_COPIES = 8  # of the rows of a row group, at most: as read, sanitized and written, by two threads
+_MOST = 1 << 30  # bytes of DuckDB's limit for a release; one that needs more gets DuckDB's own
+_LEAST, _BUFFERS, _COPIES = 50 << 20, 128 << 20, 4  # per thread: bytes, those to read text files, copies of a row group
 _SAMPLE = 2048  # rows
 
 
@@ -50,9 +50,11 @@ def limit_memory(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
     only reads further ahead of what it has written.
     """
     with safe_errors():
-        [(length,)] = connection.execute(
-            f"SELECT avg(strlen(CAST(row(*COLUMNS(*)) AS VARCHAR))) FROM (FROM {source.reader} LIMIT {_SAMPLE})"
+        [(length, threads)] = connection.execute(
+            "SELECT avg(strlen(CAST(row(*COLUMNS(*)) AS VARCHAR))), current_setting('threads') "
+            f"FROM (FROM {source.reader} LIMIT {_SAMPLE})"
         ).fetchall()
-    needed = _LEAST + round(_COPIES * source.row_group * (length or 0))
+    buffers = 0 if source.format in ("parquet", "table") else _BUFFERS
+    needed = threads * (buffers + max(_LEAST, round(_COPIES * source.row_group * (length or 0))))
     if needed <= _MOST:
         connection.execute(f"SET memory_limit = '{needed >> 20}MiB'")

@@ -29,6 +29,7 @@ def test_a_release_of_short_rows_gets_little_memory() -> None:
     limits = []
     for length in (80, 8000):
         with open_instance() as connection:
+            connection.execute("SET threads = 2")
             connection.execute(f"CREATE TABLE texts AS SELECT repeat('x', {length}) AS text, '' AS line FROM range(10)")
             [(usual,)] = connection.execute(LIMIT).fetchall()
             limit_memory(connection, open_table(connection, "memory", "texts"))
