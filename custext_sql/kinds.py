@@ -95,7 +95,7 @@ KINDS = {  # in the order in which they are shown
         (Treatment("replaced", Fate.REPLACED, "a word of its group"),),
     ),
     Kind.STOPWORD: KindEntry(
-        *("stopword kept", "stopwords kept", "gray", 2, "A stopword, kept because of the setting plus."),
+        *("stopword kept", "stopwords kept", "gray", 2, "A stopword; stopwords are kept (plus)."),
         (Treatment("stopwords", Fate.KEPT),),
     ),
     Kind.UNKNOWN: KindEntry(
