@@ -12,7 +12,8 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
-from spacy.attrs import LENGTH, SPACY
+import pyarrow as pa
+from spacy.attrs import ORTH, SPACY
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
@@ -270,11 +271,17 @@ def _find_none() -> None:
 
 def join_tokens(docs: Sequence[Doc]) -> tuple[TokenBatch, Flags]:
     """Return the tokens of Docs, each with the space after it, and which have such a space."""
-    text = np.frombuffer("".join(doc.text for doc in docs).encode(), dtype=np.uint8)
-    lengths, spaces = np.concatenate([doc.to_array([LENGTH, SPACY]).reshape(-1, 2) for doc in docs]).astype(np.int64).T
-    characters = np.append(np.flatnonzero((text & 0xC0) != 0x80), len(text))  # where each begins, in bytes
-    offsets = characters[np.cumsum([0, *(lengths + spaces)])]
-    return TokenBatch(text, offsets, np.cumsum([0, *(len(doc) for doc in docs)])), spaces != 0
+    attributes = np.concatenate([doc.to_array([ORTH, SPACY]).reshape(-1, 2) for doc in docs])
+    spaces: Flags = attributes[:, 1] != 0
+    distinct = pa.array(attributes[:, 0]).dictionary_encode()
+    stores = list({id(doc.vocab): doc.vocab.strings for doc in docs}.values())
+    words = [next(store[orth] for store in stores if orth in store) for orth in distinct.dictionary.to_pylist()]
+    choices = pa.array([*words, *(f"{word} " for word in words)], pa.large_string())
+    chosen = distinct.indices.to_numpy().astype(np.int64) + len(words) * spaces
+    _, bounds, content = choices.take(pa.array(chosen)).buffers()
+    offsets = np.frombuffer(bounds, dtype=np.int64)[: len(chosen) + 1]
+    text = np.frombuffer(content or b"", dtype=np.uint8)[: offsets[-1]]
+    return TokenBatch(text, offsets, np.cumsum([0, *(len(doc) for doc in docs)])), spaces
 
 
 def _split_texts(batch: TokenBatch, spaces: Flags, result: SanitizedTokens) -> Iterator[NewText]:

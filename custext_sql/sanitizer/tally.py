@@ -178,7 +178,8 @@ class _Distinct:
 
     def merge(self) -> Hashes:
         """Return the distinct hashes so far, in ascending order."""
-        self._parts, self._pending = [np.unique(np.concatenate(self._parts))], 0
+        if self._pending:
+            self._parts, self._pending = [np.unique(np.concatenate(self._parts))], 0
         return self._parts[0]
 
 
