@@ -197,7 +197,9 @@ def _show_id(release: "Entry") -> str:
 def _show_total(total: "Total") -> str:
     from custext_sql.ledger.checks import write_eps
 
-    return "unprotected" if total.raw else "at least " * total.at_least + write_eps(total.total_eps)
+    if total.raw:
+        return "unprotected"
+    return f"at least {write_eps(total.total_eps)}" if total.at_least else write_eps(total.total_eps)
 
 
 def _show(value: float | None) -> str:

@@ -103,7 +103,10 @@ def is_current(connection: sa.Connection, ledger: object) -> bool:
 
 
 def find_revision(connection: sa.Connection, ledger: object) -> str | None:
-    """Return the revision of a ledger, None if it is empty; DatabaseError if it is none. ledger: its place."""
+    """Return the revision of a ledger, or None if it is empty. Raise DatabaseError if it is not a known revision.
+
+    ledger: what messages call it.
+    """
     inspector = sa.inspect(connection)
     if not inspector.has_table(VERSION_TABLE):
         if connection.dialect.name == "sqlite" and inspector.get_table_names():
