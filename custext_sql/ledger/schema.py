@@ -103,9 +103,9 @@ def is_current(connection: sa.Connection, ledger: object) -> bool:
 
 
 def find_revision(connection: sa.Connection, ledger: object) -> str | None:
-    """Return the revision of a ledger, or None if it is empty. Raise DatabaseError if it is not a known revision.
+    """Return the revision of a ledger, or None if it is empty. ledger: what messages call it.
 
-    ledger: what messages call it.
+    Raises DatabaseError if it belongs to another program or to a newer version.
     """
     inspector = sa.inspect(connection)
     if not inspector.has_table(VERSION_TABLE):
